@@ -1,0 +1,52 @@
+// What the machine can do at best: built by measure.py with the system's compiler when a benchmark
+// starts, with the library's own pool, so that two threads cost the limit what they cost us.
+#include <cstdint>
+#include <cstring>
+
+#include "plans/pool.hpp"
+
+#if defined(__x86_64__)
+#include <emmintrin.h>
+#endif
+
+namespace {
+
+constexpr std::int64_t piece = std::int64_t{256} << 10;
+
+template <class Function>
+void in_pieces(std::int64_t bytes, int threads, Function function) {
+    const auto task = [&](std::int64_t i) {
+        const std::int64_t begin = i * piece;
+        function(begin, begin + piece < bytes ? piece : bytes - begin);
+    };
+    ropewalk::run_tasks((bytes + piece - 1) / piece, threads, ropewalk::Task(task));
+}
+
+} // namespace
+
+extern "C" void fill_memory(char* p, std::int64_t bytes, int threads) {
+    if (threads == 1)
+        std::memset(p, 1, static_cast<std::size_t>(bytes));
+    else
+        in_pieces(bytes, threads, [&](std::int64_t at, std::int64_t size) {
+            std::memset(p + at, 1, static_cast<std::size_t>(size));
+        });
+}
+
+// Stores that pass the cache by; p is a multiple of 16 bytes, and bytes of 64.
+extern "C" void stream_memory(char* p, std::int64_t bytes, int threads) {
+#if defined(__x86_64__)
+    in_pieces(bytes, threads, [&](std::int64_t at, std::int64_t size) {
+        const __m128 ones = _mm_set1_ps(1.0F);
+        for (auto* q = reinterpret_cast<float*>(p + at); size > 0; size -= 64, q += 16) {
+            _mm_stream_ps(q, ones);
+            _mm_stream_ps(q + 4, ones);
+            _mm_stream_ps(q + 8, ones);
+            _mm_stream_ps(q + 12, ones);
+        }
+        _mm_sfence();
+    });
+#else
+    fill_memory(p, bytes, threads);
+#endif
+}

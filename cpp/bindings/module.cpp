@@ -1,0 +1,42 @@
+#include <cstdlib>
+#include <string>
+
+#include "bindings/bindings.hpp"
+#include "targets/dispatch.hpp"
+
+namespace py = pybind11;
+
+namespace ropewalk {
+
+const Kernels* chosen_kernels = nullptr;
+
+namespace {
+
+py::tuple isa_names() {
+    py::list names;
+    for (const Kernels* table : supported_kernels())
+        names.append(table->isa);
+    return py::tuple(names);
+}
+
+void choose_kernels() {
+    const char* const wanted = std::getenv("ROPEWALK_ISA");
+    chosen_kernels = find_kernels(wanted);
+    if (chosen_kernels == nullptr)
+        throw py::import_error("ROPEWALK_ISA must be one of " + std::string(py::repr(isa_names())) +
+                               " on this processor, got '" + wanted + "'");
+}
+
+} // namespace
+} // namespace ropewalk
+
+// No state that calls share but atomics, tables made under std::call_once and the pool's locks.
+PYBIND11_MODULE(_core, m, py::mod_gil_not_used()) {
+    ropewalk::choose_kernels();
+    m.attr("version") = ROPEWALK_VERSION;
+    m.attr("compiler") = ROPEWALK_COMPILER;
+    m.attr("isa") = ropewalk::chosen_kernels->isa;
+    m.attr("supported_isas") = ropewalk::isa_names();
+    ropewalk::register_runtime(m);
+    ropewalk::register_encodings(m);
+}

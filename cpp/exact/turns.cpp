@@ -1,0 +1,168 @@
+#include "exact/turns.hpp"
+
+#include <bit>
+#include <cmath>
+#include <cstddef>
+
+namespace ropewalk {
+namespace {
+
+__extension__ using Wide = unsigned __int128;
+
+template <int N>
+struct Words {
+    std::uint64_t at[static_cast<std::size_t>(N)]; // least significant first
+};
+
+template <int N>
+void negate(Words<N>& number) {
+    std::uint64_t carry = 1;
+    for (std::uint64_t& word : number.at) {
+        word = ~word + carry;
+        carry = carry != 0 && word == 0;
+    }
+}
+
+template <int N>
+Words<N> product(std::uint64_t factor, const Words<4>& number) {
+    Words<N> result{};
+    std::uint64_t carry = 0;
+    for (int i = 0; i < N && i < 4; ++i) {
+        const Wide sum = Wide{factor} * number.at[i] + carry;
+        result.at[i] = static_cast<std::uint64_t>(sum);
+        carry = static_cast<std::uint64_t>(sum >> 64);
+    }
+    if constexpr (N > 4)
+        result.at[4] = carry;
+    return result;
+}
+
+// The 106 leading bits of the number, taken as a fraction below 1, in [1/2, 1]; 0 stays 0.
+template <int N>
+DoubleDouble leading_bits(const Words<N>& number, int& exponent) {
+    int top = N - 1;
+    while (top >= 0 && number.at[top] == 0)
+        --top;
+    if (top < 0)
+        return {0.0, 0.0};
+    const auto word = [&](int i) { return i >= 0 ? number.at[i] : 0; };
+    const int zeros = std::countl_zero(word(top));
+    std::uint64_t first = word(top), second = word(top - 1);
+    if (zeros != 0) {
+        first = (first << zeros) | (second >> (64 - zeros));
+        second = (second << zeros) | (word(top - 2) >> (64 - zeros));
+    }
+    exponent -= zeros + 64 * (N - 1 - top);
+    const double high = static_cast<double>(first >> 11) * 0x1p-53;
+    const double low = static_cast<double>((first << 53) | (second >> 11)) * 0x1p-117;
+    const double sum = high + low;
+    return {sum, low - (sum - high)};
+}
+
+// The nearest quarter turn of a fraction of a turn, and what is left.
+template <int N>
+Angle nearest_quarter(Words<N> fraction, bool negative) {
+    std::uint64_t& top = fraction.at[N - 1];
+    const std::uint64_t quarter = (top + (1ULL << 61)) >> 62; // 4 is a whole turn
+    top -= quarter << 62;
+    const bool below = (top >> 63) != 0;
+    if (below)
+        negate(fraction);
+    Angle angle{negative, static_cast<unsigned>(quarter & 3), 0, {}};
+    angle.remainder = leading_bits(fraction, angle.exponent);
+    if (below)
+        angle.remainder = {-angle.remainder.high, -angle.remainder.low};
+    return angle;
+}
+
+Words<4> magnitude_of(const Frequency& frequency, bool& negative) {
+    Words<4> magnitude{};
+    for (int i = 0; i < 4; ++i)
+        magnitude.at[i] = frequency.words[i];
+    negative = (frequency.words[3] >> 63) != 0;
+    if (negative)
+        negate(magnitude);
+    return magnitude;
+}
+
+// A shift of more than this leaves |position| < 2^-63, less than 1/8 turn at 2^60 turns a position.
+constexpr int largest_shift = 116;
+
+// product * 2^-shift as a fraction of a turn; shift in 0..largest_shift.
+Words<5> fraction_of(const Words<5>& product, int shift) {
+    // The point stands behind bit 192 + shift: move it behind bit 320, and let whole turns go.
+    const int left = 128 - shift, words = left / 64, bits = left % 64;
+    Words<5> result{};
+    for (int i = words; i < 5; ++i) {
+        result.at[i] = product.at[i - words] << bits;
+        if (bits != 0 && i > words)
+            result.at[i] |= product.at[i - words - 1] >> (64 - bits);
+    }
+    return result;
+}
+
+} // namespace
+
+Position Position::of(std::int64_t value) {
+    const bool negative = value < 0;
+    const auto bits = static_cast<std::uint64_t>(value);
+    return {negative ? 0 - bits : bits, 0, negative};
+}
+
+Position Position::of(double value) {
+    int exponent = 0;
+    const double fraction = std::frexp(std::fabs(value), &exponent);
+    auto magnitude = static_cast<std::uint64_t>(std::ldexp(fraction, 53));
+    exponent -= 53;
+    if (exponent >= 0) {
+        magnitude <<= exponent;
+        exponent = 0;
+    } else if (magnitude != 0) {
+        const int zeros =
+            std::countr_zero(magnitude) < -exponent ? std::countr_zero(magnitude) : -exponent;
+        magnitude >>= zeros;
+        exponent += zeros;
+    }
+    return {magnitude, magnitude == 0 ? 0 : -exponent, value < 0};
+}
+
+Angle angle_of(Position position, const Frequency& frequency) {
+    bool negative = false;
+    const Words<4> turns = magnitude_of(frequency, negative);
+    negative = negative != position.negative;
+    if (position.shift == 0)
+        return nearest_quarter(product<3>(position.magnitude, turns), negative);
+    const Words<5> product_of_all = product<5>(position.magnitude, turns);
+    if (position.shift <= largest_shift)
+        return nearest_quarter(fraction_of(product_of_all, position.shift), negative);
+    Angle angle{negative, 0, 128 - position.shift, {}};
+    angle.remainder = leading_bits(product_of_all, angle.exponent);
+    return angle;
+}
+
+LeadingTurns leading_turns_of_fraction(Position position, const Frequency& frequency) {
+    std::uint64_t words[5], carry = 0; // two's complement, the point behind bit 192 + shift
+    for (int i = 0; i < 4; ++i) {
+        const Wide sum = Wide{position.magnitude} * frequency.words[i] + carry;
+        words[i] = static_cast<std::uint64_t>(sum);
+        carry = static_cast<std::uint64_t>(sum >> 64);
+    }
+    const bool below = (frequency.words[3] >> 63) != 0;
+    words[4] = carry - (below ? position.magnitude : 0);
+
+    const int shift = position.shift < largest_shift ? position.shift : largest_shift;
+    const std::uint64_t* const at = words + 1 + shift / 64;
+    const int bits = shift % 64;
+    const auto word = [&](int i) {
+        return bits == 0 ? at[i] : at[i] >> bits | at[i + 1] << (64 - bits);
+    };
+    LeadingTurns turns{word(1), word(0)};
+    for (int rest = position.shift - shift; rest > 0; rest -= 32) { // tiny: |turns| < 1/8
+        const int by = rest < 32 ? rest : 32;
+        turns.low = turns.low >> by | turns.high << (64 - by);
+        turns.high = static_cast<std::uint64_t>(static_cast<std::int64_t>(turns.high) >> by);
+    }
+    return position.negative ? turns.negated() : turns;
+}
+
+} // namespace ropewalk

@@ -1,0 +1,68 @@
+// Argument reduction without an error: position x frequency modulo one turn, in integers.
+//
+// A frequency is a fixed-point fraction of a turn, so whole turns fall away when unsigned integers
+// wrap round, and no digit of pi is needed at run time. The remainder to the nearest quarter turn
+// keeps 106 leading bits, however close to zero it lies. docs/accuracy.md holds the argument.
+#pragma once
+
+#include <cstdint>
+
+namespace ropewalk {
+
+// Turns per position, two's complement, least significant word first: three words of fraction, one
+// of whole turns.
+struct Frequency {
+    std::uint64_t words[4];
+};
+
+// A finite real number: (negative ? -1 : 1) * magnitude * 2^-shift, shift >= 0.
+struct Position {
+    std::uint64_t magnitude;
+    int shift;
+    bool negative;
+
+    static Position of(std::int64_t value);
+    static Position of(double value); // finite
+};
+
+// An unevaluated sum, |low| <= ulp(high) / 2.
+struct DoubleDouble {
+    double high, low;
+};
+
+// angle = sign * (quarter / 4 + remainder * 2^exponent) turns, |remainder * 2^exponent| <= 1/8.
+struct Angle {
+    bool negative;
+    unsigned quarter;
+    int exponent;
+    DoubleDouble remainder; // high is 0 or lies in [1/2, 1] in size
+};
+
+Angle angle_of(Position position, const Frequency& frequency);
+
+// The leading 128 bits of the fraction of a turn, within 2^-127 of it for positions up to 2^53 in
+// size.
+struct LeadingTurns {
+    std::uint64_t high, low;
+
+    LeadingTurns negated() const {
+        return {~high + static_cast<std::uint64_t>(low == 0), std::uint64_t{0} - low};
+    }
+};
+
+LeadingTurns leading_turns_of_fraction(Position position, const Frequency& frequency);
+
+inline LeadingTurns leading_turns(Position position, const Frequency& frequency) {
+    __extension__ using Wide = unsigned __int128;
+    if (position.shift != 0)
+        return leading_turns_of_fraction(position, frequency);
+    // Two's complement needs no sign here: whole turns fall away.
+    const std::uint64_t p = position.magnitude;
+    const auto carry = static_cast<std::uint64_t>((Wide{p} * frequency.words[0]) >> 64);
+    const Wide low = Wide{p} * frequency.words[1] + carry;
+    const LeadingTurns turns{p * frequency.words[2] + static_cast<std::uint64_t>(low >> 64),
+                             static_cast<std::uint64_t>(low)};
+    return position.negative ? turns.negated() : turns;
+}
+
+} // namespace ropewalk

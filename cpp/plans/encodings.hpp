@@ -1,0 +1,39 @@
+// Tables of sines and cosines: who evaluates which rows, and how.
+#pragma once
+
+#include <cstdint>
+
+#include "plans/frequencies.hpp"
+#include "targets/kernels.hpp"
+
+namespace ropewalk {
+
+// The positions of the rows: first + step * row, or the array that is not null. Finite, and at most
+// 2^53 in size.
+struct Positions {
+    std::int64_t count;
+    std::int64_t first = 0, step = 0;
+    const std::int64_t* integers = nullptr;
+    const double* reals = nullptr;
+
+    Position at(std::int64_t row) const;
+};
+
+// The first position that is not finite or larger than 2^53 in size; -1 when there is none.
+std::int64_t first_bad_position(const Positions& positions);
+
+enum class Stores { cached, streamed };
+
+// table[row, pair] = sine and cosine of positions[row] * frequencies[pair], for a table with no
+// lead. Streamed stores are for memory that has been written before and is larger than the cache.
+void fill_table(const Kernels& kernels, const Frequencies& frequencies, const Positions& positions,
+                Type type, Layout layout, const Table& table, Stores stores, int threads);
+
+// matrices[row, dim, dim]: every pair turned by the angle of its frequency and positions[row], as a
+// block [[cosine, upper sine], [-upper sine, cosine]]. Pairs are neighbours or half a row apart.
+enum class Pairing { neighbours, halves };
+enum class UpperSine { positive, negative };
+void fill_matrices(const Frequencies& frequencies, const Positions& positions, Pairing pairing,
+                   UpperSine upper, double* matrices, int threads);
+
+} // namespace ropewalk

@@ -1,0 +1,213 @@
+#include "plans/pool.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <exception>
+#include <fstream>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#if defined(__linux__)
+#include <pthread.h>
+#include <sched.h>
+#elif defined(__unix__) || defined(__APPLE__)
+#include <pthread.h>
+#endif
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace ropewalk {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Waking a sleeping thread costs 30 to 40 microseconds on a virtual machine; spinning that long
+// after a call keeps a series of calls fast.
+constexpr std::chrono::microseconds spin_time{50};
+
+void pause() {
+#if defined(__x86_64__)
+    _mm_pause();
+#else
+    std::this_thread::yield();
+#endif
+}
+
+template <class Condition>
+bool spin_until(Condition condition) {
+    const auto end = Clock::now() + spin_time;
+    do {
+        for (int i = 0; i < 64; ++i) {
+            if (condition())
+                return true;
+            pause();
+        }
+    } while (Clock::now() < end);
+    return condition();
+}
+
+// One call of run_tasks. Workers hold a share, so that one who comes late finds it done, not gone.
+struct Job {
+    Task task;
+    std::int64_t count;
+    std::atomic<int> places; // for further workers
+    std::atomic<std::int64_t> next{0};
+    std::atomic<std::int64_t> unfinished;
+    std::atomic<bool> failed{false};
+    std::exception_ptr error; // of the first task that failed
+
+    Job(Task t, std::int64_t n, int workers) : task(t), count(n), places(workers), unfinished(n) {}
+
+    void work() {
+        for (std::int64_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < count;) {
+            try {
+                task(i);
+            } catch (...) {
+                if (!failed.exchange(true))
+                    error = std::current_exception();
+            }
+            unfinished.fetch_sub(1, std::memory_order_acq_rel);
+        }
+    }
+    bool done() const { return unfinished.load(std::memory_order_acquire) == 0; }
+};
+
+class Pool {
+  public:
+    ~Pool() {
+        {
+            const std::lock_guard lock(mutex_);
+            stop_ = true;
+            calls_.fetch_add(1, std::memory_order_release);
+        }
+        wake_.notify_all();
+        for (std::thread& thread : threads_)
+            thread.join();
+    }
+
+    // False, and nothing done, when another call holds the pool.
+    bool try_run(std::int64_t count, int threads, Task task) {
+        const std::unique_lock one_call(busy_, std::try_to_lock);
+        if (!one_call)
+            return false;
+        const int workers = static_cast<int>(std::min<std::int64_t>(count, threads)) - 1;
+        grow(workers);
+        const auto job = std::make_shared<Job>(task, count, workers);
+        {
+            const std::lock_guard lock(mutex_);
+            job_ = job;
+            calls_.fetch_add(1, std::memory_order_release);
+        }
+        wake_.notify_all();
+        job->work();
+        while (!job->done())
+            pause(); // the last tasks of the others are running: they are short
+        {
+            const std::lock_guard lock(mutex_);
+            job_.reset();
+        }
+        if (job->error)
+            std::rethrow_exception(job->error);
+        return true;
+    }
+
+  private:
+    void grow(int workers) {
+        try {
+            while (static_cast<int>(threads_.size()) < workers)
+                threads_.emplace_back([this, seen = calls_.load()] { serve(seen); });
+        } catch (const std::system_error&) {
+            // The system gives no more: those there are do the work.
+        }
+    }
+
+    void serve(std::uint64_t seen) {
+        for (;;) {
+            const auto called = [&] { return calls_.load(std::memory_order_acquire) != seen; };
+            spin_until(called);
+            std::shared_ptr<Job> job;
+            {
+                std::unique_lock lock(mutex_);
+                wake_.wait(lock, called);
+                seen = calls_.load(std::memory_order_acquire);
+                if (stop_)
+                    return;
+                job = job_;
+            }
+            if (job && job->places.fetch_sub(1, std::memory_order_relaxed) > 0)
+                job->work();
+        }
+    }
+
+    std::mutex busy_, mutex_;
+    std::condition_variable wake_;
+    std::atomic<std::uint64_t> calls_{0};
+    bool stop_ = false;
+    std::shared_ptr<Job> job_;
+    std::vector<std::thread> threads_;
+};
+
+std::atomic<Pool*> the_pool{nullptr};
+
+Pool& pool() {
+    static const bool once = [] {
+#if defined(__unix__) || defined(__APPLE__)
+        // The child has none of its parent's workers and must not join them: the pool is left
+        // behind, and the next call makes another.
+        pthread_atfork(nullptr, nullptr, [] { the_pool.store(nullptr); });
+#endif
+        return true;
+    }();
+    static_cast<void>(once);
+    Pool* found = the_pool.load(std::memory_order_acquire);
+    if (found == nullptr) {
+        auto made = std::make_unique<Pool>();
+        if (the_pool.compare_exchange_strong(found, made.get(), std::memory_order_acq_rel))
+            found = made.release(); // lives as long as the process
+    }
+    return *found;
+}
+
+#if defined(__linux__)
+// The quota of control groups, version 2 or 1, in whole processors rounded up; 0 when there is
+// none.
+int quota_threads() {
+    double quota = -1, period = 100000;
+    std::string word;
+    if (std::ifstream file("/sys/fs/cgroup/cpu.max"); file >> word >> period)
+        quota = word == "max" ? -1 : std::stod(word);
+    else if (std::ifstream one("/sys/fs/cgroup/cpu/cpu.cfs_quota_us"); one >> quota)
+        std::ifstream("/sys/fs/cgroup/cpu/cpu.cfs_period_us") >> period;
+    return quota > 0 && period > 0 ? static_cast<int>((quota + period - 1) / period) : 0;
+}
+#endif
+
+} // namespace
+
+void run_tasks(std::int64_t count, int threads, Task task) {
+    if (count > 1 && threads > 1 && pool().try_run(count, threads, task))
+        return;
+    for (std::int64_t i = 0; i < count; ++i)
+        task(i);
+}
+
+int available_threads() {
+    int count = static_cast<int>(std::thread::hardware_concurrency());
+#if defined(__linux__)
+    cpu_set_t affinity;
+    if (sched_getaffinity(0, sizeof affinity, &affinity) == 0)
+        count = CPU_COUNT(&affinity);
+    if (const int quota = quota_threads(); quota > 0 && quota < count)
+        count = quota;
+#endif
+    return count > 0 ? count : 1;
+}
+
+} // namespace ropewalk

@@ -1,0 +1,34 @@
+// One pool of threads for the process: lazy, safe to fork, polite to other pools.
+//
+// Workers start with the first call that is worth them, spin for some tens of microseconds after a
+// call and then sleep, and are never pinned. The caller works too, and tasks are handed out one by
+// one, so a worker that wakes late delays nothing. A call that finds the pool taken, by another
+// thread or by itself further up, runs alone. A forked child starts afresh.
+#pragma once
+
+#include <cstdint>
+
+namespace ropewalk {
+
+// Not owning: lives no longer than the call it is passed to.
+class Task {
+  public:
+    template <class Function>
+    explicit Task(const Function& function)
+        : function_(&function),
+          call_([](const void* f, std::int64_t i) { (*static_cast<const Function*>(f))(i); }) {}
+    void operator()(std::int64_t index) const { call_(function_, index); }
+
+  private:
+    const void* function_;
+    void (*call_)(const void*, std::int64_t);
+};
+
+// task(0) .. task(count - 1) on up to `threads` threads; returns when all are done. What a task
+// throws is thrown here; other tasks may have run or not.
+void run_tasks(std::int64_t count, int threads, Task task);
+
+// What the process may use: its processor affinity, cut by the quota of its cgroup, at least 1.
+int available_threads();
+
+} // namespace ropewalk

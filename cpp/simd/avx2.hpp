@@ -1,0 +1,240 @@
+// Eight float64 or sixteen float32 lanes as two halves on AVX2 (with FMA and F16C).
+#pragma once
+
+#include <immintrin.h>
+
+#include <cstdint>
+
+namespace { // as in avx512.hpp
+
+struct Simd {
+    struct F64 {
+        __m256d low, high;
+    };
+    struct U64 {
+        __m256i low, high;
+    };
+    struct F32 { // sixteen
+        __m256 low, high;
+    };
+    struct U32 {
+        __m256i low, high;
+    };
+    using U16 = __m256i; // sixteen
+
+    static F64 load(const double* p) { return {_mm256_load_pd(p), _mm256_load_pd(p + 4)}; }
+    static void store(double* p, F64 v) {
+        _mm256_store_pd(p, v.low);
+        _mm256_store_pd(p + 4, v.high);
+    }
+    static U64 load(const std::uint64_t* p) {
+        const auto* q = reinterpret_cast<const __m256i*>(p);
+        return {_mm256_loadu_si256(q), _mm256_loadu_si256(q + 1)};
+    }
+    static F64 all(double x) { return {_mm256_set1_pd(x), _mm256_set1_pd(x)}; }
+    static U64 all(std::uint64_t x) {
+        const __m256i v = _mm256_set1_epi64x(static_cast<long long>(x));
+        return {v, v};
+    }
+
+    static F64 add(F64 a, F64 b) {
+        return {_mm256_add_pd(a.low, b.low), _mm256_add_pd(a.high, b.high)};
+    }
+    static F64 sub(F64 a, F64 b) {
+        return {_mm256_sub_pd(a.low, b.low), _mm256_sub_pd(a.high, b.high)};
+    }
+    static F64 mul(F64 a, F64 b) {
+        return {_mm256_mul_pd(a.low, b.low), _mm256_mul_pd(a.high, b.high)};
+    }
+    static F64 fma(F64 a, F64 b, F64 c) { // a b + c
+        return {_mm256_fmadd_pd(a.low, b.low, c.low), _mm256_fmadd_pd(a.high, b.high, c.high)};
+    }
+    static F64 fms(F64 a, F64 b, F64 c) { // a b - c
+        return {_mm256_fmsub_pd(a.low, b.low, c.low), _mm256_fmsub_pd(a.high, b.high, c.high)};
+    }
+    static F64 fnma(F64 a, F64 b, F64 c) { // c - a b
+        return {_mm256_fnmadd_pd(a.low, b.low, c.low), _mm256_fnmadd_pd(a.high, b.high, c.high)};
+    }
+
+    static U64 bits(F64 v) { return {_mm256_castpd_si256(v.low), _mm256_castpd_si256(v.high)}; }
+    static F64 from_bits(U64 v) {
+        return {_mm256_castsi256_pd(v.low), _mm256_castsi256_pd(v.high)};
+    }
+    static U64 add(U64 a, U64 b) {
+        return {_mm256_add_epi64(a.low, b.low), _mm256_add_epi64(a.high, b.high)};
+    }
+    static U64 sub(U64 a, U64 b) {
+        return {_mm256_sub_epi64(a.low, b.low), _mm256_sub_epi64(a.high, b.high)};
+    }
+    static U64 band(U64 a, U64 b) {
+        return {_mm256_and_si256(a.low, b.low), _mm256_and_si256(a.high, b.high)};
+    }
+    static U64 bor(U64 a, U64 b) {
+        return {_mm256_or_si256(a.low, b.low), _mm256_or_si256(a.high, b.high)};
+    }
+    static U64 bxor(U64 a, U64 b) {
+        return {_mm256_xor_si256(a.low, b.low), _mm256_xor_si256(a.high, b.high)};
+    }
+    template <int N>
+    static U64 left(U64 v) {
+        return {_mm256_slli_epi64(v.low, N), _mm256_slli_epi64(v.high, N)};
+    }
+    template <int N>
+    static U64 right(U64 v) {
+        return {_mm256_srli_epi64(v.low, N), _mm256_srli_epi64(v.high, N)};
+    }
+    // p[4 i] for every lane's i.
+    static F64 gather4(const double* p, U64 i) {
+        const U64 at = left<2>(i);
+        return {_mm256_i64gather_pd(p, at.low, 8), _mm256_i64gather_pd(p, at.high, 8)};
+    }
+    // Bit i is set where lane i differs.
+    static unsigned differing(F64 a, F64 b) {
+        const int low = _mm256_movemask_pd(_mm256_cmp_pd(a.low, b.low, _CMP_NEQ_UQ));
+        const int high = _mm256_movemask_pd(_mm256_cmp_pd(a.high, b.high, _CMP_NEQ_UQ));
+        return static_cast<unsigned>(low | (high << 4));
+    }
+
+    // a0 b0 a1 b1 .. and a0 .. a7 b0 .. b7, each rounded to the nearest float32.
+    static F32 zip(F64 a, F64 b) { return {zip4(a.low, b.low), zip4(a.high, b.high)}; }
+    static F32 join(F64 a, F64 b) { return {narrow(a), narrow(b)}; }
+    static U32 bits(F32 v) { return {_mm256_castps_si256(v.low), _mm256_castps_si256(v.high)}; }
+    // The low words of both, in any order.
+    static U32 low_words(F64 a, F64 b) {
+        return {low_words4(a.low, b.low), low_words4(a.high, b.high)};
+    }
+    static U16 to_float16(F32 v) {
+        return _mm256_set_m128i(_mm256_cvtps_ph(v.high, _MM_FROUND_TO_NEAREST_INT),
+                                _mm256_cvtps_ph(v.low, _MM_FROUND_TO_NEAREST_INT));
+    }
+    static U16 to_bfloat16(F32 v) {
+        const U32 word = bits(v);
+        // Packing works on halves of 128 bits; the permutation puts them in order again.
+        return _mm256_permute4x64_epi64(
+            _mm256_packus_epi32(high_word(word.low), high_word(word.high)), 0b11011000);
+    }
+    static bool differ(F32 a, F32 b) {
+        const U32 x = bits(a), y = bits(b);
+        const __m256i unequal =
+            _mm256_or_si256(_mm256_xor_si256(x.low, y.low), _mm256_xor_si256(x.high, y.high));
+        return _mm256_testz_si256(unequal, unequal) == 0;
+    }
+    static bool differ(U16 a, U16 b) {
+        const __m256i unequal = _mm256_xor_si256(a, b);
+        return _mm256_testz_si256(unequal, unequal) == 0;
+    }
+
+    static void put(float* p, F32 v) { put(p, p + 8, v); }
+    static void put(float* low, float* high, F32 v) {
+        _mm256_storeu_ps(low, v.low);
+        _mm256_storeu_ps(high, v.high);
+    }
+    static void put(std::uint16_t* p, U16 v) {
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), v);
+    }
+    static void put(std::uint16_t* low, std::uint16_t* high, U16 v) {
+        _mm_storeu_si128(reinterpret_cast<__m128i*>(low), _mm256_castsi256_si128(v));
+        _mm_storeu_si128(reinterpret_cast<__m128i*>(high), _mm256_extracti128_si256(v, 1));
+    }
+    static void put(double* p, F64 v) {
+        _mm256_storeu_pd(p, v.low);
+        _mm256_storeu_pd(p + 4, v.high);
+    }
+    // a0 b0 a1 b1 ..
+    static F64 zip_low(F64 a, F64 b) { return zip_four(a.low, b.low); }
+    static F64 zip_high(F64 a, F64 b) { return zip_four(a.high, b.high); }
+
+    // Only the lanes whose bits are set; p is where lane 0 would go.
+    static void put_some(float* p, F32 v, unsigned lanes) {
+        _mm256_maskstore_ps(p, lane_mask(lanes), v.low);
+        _mm256_maskstore_ps(p + 8, lane_mask(lanes >> 8), v.high);
+    }
+    static void put_some(std::uint16_t* p, U16 v, unsigned lanes) {
+        alignas(32) std::uint16_t all[16];
+        _mm256_store_si256(reinterpret_cast<__m256i*>(all), v);
+        for (int i = 0; i < 16; ++i)
+            if ((lanes >> i & 1U) != 0)
+                p[i] = all[i];
+    }
+    static void put_some(double* p, F64 v, unsigned lanes) {
+        _mm256_maskstore_pd(p, wide_lane_mask(lanes), v.low);
+        _mm256_maskstore_pd(p + 4, wide_lane_mask(lanes >> 4), v.high);
+    }
+
+    // Stores that pass the cache by; p is a multiple of what is stored, up to 32 bytes.
+    static void stream(float* p, F32 v) { stream(p, p + 8, v); }
+    static void stream(float* low, float* high, F32 v) {
+        _mm256_stream_ps(low, v.low);
+        _mm256_stream_ps(high, v.high);
+    }
+    static void stream(std::uint16_t* p, U16 v) {
+        _mm256_stream_si256(reinterpret_cast<__m256i*>(p), v);
+    }
+    static void stream(std::uint16_t* low, std::uint16_t* high, U16 v) {
+        _mm_stream_si128(reinterpret_cast<__m128i*>(low), _mm256_castsi256_si128(v));
+        _mm_stream_si128(reinterpret_cast<__m128i*>(high), _mm256_extracti128_si256(v, 1));
+    }
+    static void stream(double* p, F64 v) {
+        _mm256_stream_pd(p, v.low);
+        _mm256_stream_pd(p + 4, v.high);
+    }
+    static void fence() { _mm_sfence(); }
+
+    // Gathers what a rounding test asks of many values; read once.
+    class Doubt {
+      public:
+        // key + offset must have a bit of mask set in every lane; |v| must exceed 2^-13.
+        void add(U32 key, std::uint32_t offset, std::uint32_t mask, F32 v) {
+            const __m256i by = _mm256_set1_epi32(static_cast<int>(offset));
+            const __m256i of = _mm256_set1_epi32(static_cast<int>(mask));
+            const __m256i low = _mm256_and_si256(_mm256_add_epi32(key.low, by), of);
+            const __m256i high = _mm256_and_si256(_mm256_add_epi32(key.high, by), of);
+            smallest_key_ = _mm256_min_epu32(smallest_key_, _mm256_min_epu32(low, high));
+            const __m256 sign = _mm256_set1_ps(-0.0F);
+            smallest_ = _mm256_min_ps(smallest_, _mm256_min_ps(_mm256_andnot_ps(sign, v.low),
+                                                               _mm256_andnot_ps(sign, v.high)));
+        }
+        bool any() const {
+            const __m256i key = _mm256_cmpeq_epi32(smallest_key_, _mm256_setzero_si256());
+            const __m256 small = _mm256_cmp_ps(smallest_, _mm256_set1_ps(0x1p-13F), _CMP_LE_OQ);
+            return _mm256_movemask_ps(_mm256_or_ps(_mm256_castsi256_ps(key), small)) != 0;
+        }
+
+      private:
+        __m256i smallest_key_ = _mm256_set1_epi32(-1);
+        __m256 smallest_ = _mm256_set1_ps(1.0F);
+    };
+
+  private:
+    static __m256i lane_mask(unsigned lanes) {
+        const __m256i bit = _mm256_set_epi32(128, 64, 32, 16, 8, 4, 2, 1);
+        return _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32(static_cast<int>(lanes)), bit),
+                                  bit);
+    }
+    static __m256i wide_lane_mask(unsigned lanes) {
+        const __m256i bit = _mm256_set_epi64x(8, 4, 2, 1);
+        return _mm256_cmpeq_epi64(_mm256_and_si256(_mm256_set1_epi64x(lanes), bit), bit);
+    }
+    static __m256 narrow(F64 v) {
+        return _mm256_set_m128(_mm256_cvtpd_ps(v.high), _mm256_cvtpd_ps(v.low));
+    }
+    static __m256 zip4(__m256d a, __m256d b) {
+        const __m128 x = _mm256_cvtpd_ps(a), y = _mm256_cvtpd_ps(b);
+        return _mm256_set_m128(_mm_unpackhi_ps(x, y), _mm_unpacklo_ps(x, y));
+    }
+    static __m256i low_words4(__m256d a, __m256d b) {
+        return _mm256_castps_si256(_mm256_blend_ps(
+            _mm256_castpd_ps(a), _mm256_moveldup_ps(_mm256_castpd_ps(b)), 0b10101010));
+    }
+    static __m256i high_word(__m256i word) {
+        const __m256i last = _mm256_and_si256(_mm256_srli_epi32(word, 16), _mm256_set1_epi32(1));
+        const __m256i carry = _mm256_add_epi32(last, _mm256_set1_epi32(0x7fff));
+        return _mm256_srli_epi32(_mm256_add_epi32(word, carry), 16);
+    }
+    static F64 zip_four(__m256d a, __m256d b) {
+        const __m256d even = _mm256_unpacklo_pd(a, b), odd = _mm256_unpackhi_pd(a, b);
+        return {_mm256_permute2f128_pd(even, odd, 0x20), _mm256_permute2f128_pd(even, odd, 0x31)};
+    }
+};
+
+} // namespace

@@ -1,0 +1,147 @@
+// Eight float64 or sixteen float32 lanes on AVX-512 (F, BW, DQ, VL).
+#pragma once
+
+#include <immintrin.h>
+
+#include <cstdint>
+
+// An unnamed namespace, as in every Simd header: a target's code must have no name that another
+// unit could share, or the linker may hand this instruction set to every processor.
+namespace {
+
+struct Simd {
+    using F64 = __m512d;
+    using U64 = __m512i;
+    using F32 = __m512; // sixteen
+    using U32 = __m512i;
+    using U16 = __m256i; // sixteen
+
+    static F64 load(const double* p) { return _mm512_load_pd(p); }
+    static void store(double* p, F64 v) { _mm512_store_pd(p, v); }
+    static U64 load(const std::uint64_t* p) { return _mm512_loadu_si512(p); }
+    static F64 all(double x) { return _mm512_set1_pd(x); }
+    static U64 all(std::uint64_t x) { return _mm512_set1_epi64(static_cast<long long>(x)); }
+
+    static F64 add(F64 a, F64 b) { return _mm512_add_pd(a, b); }
+    static F64 sub(F64 a, F64 b) { return _mm512_sub_pd(a, b); }
+    static F64 mul(F64 a, F64 b) { return _mm512_mul_pd(a, b); }
+    static F64 fma(F64 a, F64 b, F64 c) { return _mm512_fmadd_pd(a, b, c); }   // a b + c
+    static F64 fms(F64 a, F64 b, F64 c) { return _mm512_fmsub_pd(a, b, c); }   // a b - c
+    static F64 fnma(F64 a, F64 b, F64 c) { return _mm512_fnmadd_pd(a, b, c); } // c - a b
+
+    static U64 bits(F64 v) { return _mm512_castpd_si512(v); }
+    static F64 from_bits(U64 v) { return _mm512_castsi512_pd(v); }
+    static U64 add(U64 a, U64 b) { return _mm512_add_epi64(a, b); }
+    static U64 sub(U64 a, U64 b) { return _mm512_sub_epi64(a, b); }
+    static U64 band(U64 a, U64 b) { return _mm512_and_si512(a, b); }
+    static U64 bor(U64 a, U64 b) { return _mm512_or_si512(a, b); }
+    static U64 bxor(U64 a, U64 b) { return _mm512_xor_si512(a, b); }
+    template <int N>
+    static U64 left(U64 v) {
+        return _mm512_slli_epi64(v, N);
+    }
+    template <int N>
+    static U64 right(U64 v) {
+        return _mm512_srli_epi64(v, N);
+    }
+    // p[4 i] for every lane's i.
+    static F64 gather4(const double* p, U64 i) { return _mm512_i64gather_pd(left<2>(i), p, 8); }
+    // Bit i is set where lane i differs.
+    static unsigned differing(F64 a, F64 b) { return _mm512_cmp_pd_mask(a, b, _CMP_NEQ_UQ); }
+
+    // a0 b0 a1 b1 .. and a0 .. a7 b0 .. b7, each rounded to the nearest float32.
+    static F32 zip(F64 a, F64 b) {
+        const U32 order = _mm512_set_epi32(23, 7, 22, 6, 21, 5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0);
+        return _mm512_permutex2var_ps(_mm512_castps256_ps512(_mm512_cvtpd_ps(a)), order,
+                                      _mm512_castps256_ps512(_mm512_cvtpd_ps(b)));
+    }
+    static F32 join(F64 a, F64 b) {
+        return _mm512_insertf32x8(_mm512_castps256_ps512(_mm512_cvtpd_ps(a)), _mm512_cvtpd_ps(b),
+                                  1);
+    }
+    static U32 bits(F32 v) { return _mm512_castps_si512(v); }
+    // The low words of both, in any order.
+    static U32 low_words(F64 a, F64 b) {
+        return _mm512_castps_si512(
+            _mm512_mask_moveldup_ps(_mm512_castpd_ps(a), 0xaaaa, _mm512_castpd_ps(b)));
+    }
+    static U16 to_float16(F32 v) { return _mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT); }
+    static U16 to_bfloat16(F32 v) {
+        const U32 word = bits(v);
+        const U32 last = _mm512_and_si512(_mm512_srli_epi32(word, 16), _mm512_set1_epi32(1));
+        const U32 carry = _mm512_add_epi32(last, _mm512_set1_epi32(0x7fff));
+        return _mm512_cvtepi32_epi16(_mm512_srli_epi32(_mm512_add_epi32(word, carry), 16));
+    }
+    static bool differ(F32 a, F32 b) { return _mm512_cmpneq_epi32_mask(bits(a), bits(b)) != 0; }
+    static bool differ(U16 a, U16 b) { return _mm256_cmpneq_epi16_mask(a, b) != 0; }
+
+    static void put(float* p, F32 v) { _mm512_storeu_ps(p, v); }
+    static void put(float* low, float* high, F32 v) {
+        _mm256_storeu_ps(low, _mm512_castps512_ps256(v));
+        _mm256_storeu_ps(high, _mm512_extractf32x8_ps(v, 1));
+    }
+    static void put(std::uint16_t* p, U16 v) {
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), v);
+    }
+    static void put(std::uint16_t* low, std::uint16_t* high, U16 v) {
+        _mm_storeu_si128(reinterpret_cast<__m128i*>(low), _mm256_castsi256_si128(v));
+        _mm_storeu_si128(reinterpret_cast<__m128i*>(high), _mm256_extracti128_si256(v, 1));
+    }
+    static void put(double* p, F64 v) { _mm512_storeu_pd(p, v); }
+    // a0 b0 a1 b1 ..
+    static F64 zip_low(F64 a, F64 b) {
+        return _mm512_permutex2var_pd(a, _mm512_set_epi64(11, 3, 10, 2, 9, 1, 8, 0), b);
+    }
+    static F64 zip_high(F64 a, F64 b) {
+        return _mm512_permutex2var_pd(a, _mm512_set_epi64(15, 7, 14, 6, 13, 5, 12, 4), b);
+    }
+
+    // Only the lanes whose bits are set; p is where lane 0 would go.
+    static void put_some(float* p, F32 v, unsigned lanes) {
+        _mm512_mask_storeu_ps(p, static_cast<__mmask16>(lanes), v);
+    }
+    static void put_some(std::uint16_t* p, U16 v, unsigned lanes) {
+        _mm256_mask_storeu_epi16(p, static_cast<__mmask16>(lanes), v);
+    }
+    static void put_some(double* p, F64 v, unsigned lanes) {
+        _mm512_mask_storeu_pd(p, static_cast<__mmask8>(lanes), v);
+    }
+
+    // Stores that pass the cache by; p is a multiple of what is stored.
+    static void stream(float* p, F32 v) { _mm512_stream_ps(p, v); }
+    static void stream(float* low, float* high, F32 v) {
+        _mm256_stream_ps(low, _mm512_castps512_ps256(v));
+        _mm256_stream_ps(high, _mm512_extractf32x8_ps(v, 1));
+    }
+    static void stream(std::uint16_t* p, U16 v) {
+        _mm256_stream_si256(reinterpret_cast<__m256i*>(p), v);
+    }
+    static void stream(std::uint16_t* low, std::uint16_t* high, U16 v) {
+        _mm_stream_si128(reinterpret_cast<__m128i*>(low), _mm256_castsi256_si128(v));
+        _mm_stream_si128(reinterpret_cast<__m128i*>(high), _mm256_extracti128_si256(v, 1));
+    }
+    static void stream(double* p, F64 v) { _mm512_stream_pd(p, v); }
+    static void fence() { _mm_sfence(); }
+
+    // Gathers what a rounding test asks of many values; read once.
+    class Doubt {
+      public:
+        // key + offset must have a bit of mask set in every lane; |v| must exceed 2^-13.
+        void add(U32 key, std::uint32_t offset, std::uint32_t mask, F32 v) {
+            const U32 moved = _mm512_add_epi32(key, _mm512_set1_epi32(static_cast<int>(offset)));
+            clear_ = _mm512_mask_test_epi32_mask(clear_, moved,
+                                                 _mm512_set1_epi32(static_cast<int>(mask)));
+            smallest_ = _mm512_range_ps(smallest_, v, 0b1010); // the smaller magnitude
+        }
+        bool any() const {
+            return _mm512_mask_cmp_ps_mask(clear_, smallest_, _mm512_set1_ps(0x1p-13F),
+                                           _CMP_GT_OQ) != 0xffff;
+        }
+
+      private:
+        __mmask16 clear_ = 0xffff;
+        F32 smallest_ = _mm512_set1_ps(1.0F);
+    };
+};
+
+} // namespace

@@ -1,0 +1,199 @@
+// Eight float64 or sixteen float32 lanes in plain C++: every processor runs it, and it says what
+// the other headers mean.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace { // as in avx512.hpp
+
+struct Simd {
+    template <class T, std::size_t N>
+    struct Lanes {
+        T at[N];
+    };
+    using F64 = Lanes<double, 8>;
+    using U64 = Lanes<std::uint64_t, 8>;
+    using F32 = Lanes<float, 16>;
+    using U32 = Lanes<std::uint32_t, 16>;
+    using U16 = Lanes<std::uint16_t, 16>;
+
+    static F64 load(const double* p) {
+        return each<F64>([=](int i) { return p[i]; });
+    }
+    static void store(double* p, F64 v) { put(p, v); }
+    static U64 load(const std::uint64_t* p) {
+        return each<U64>([=](int i) { return p[i]; });
+    }
+    static F64 all(double x) {
+        return each<F64>([=](int) { return x; });
+    }
+    static U64 all(std::uint64_t x) {
+        return each<U64>([=](int) { return x; });
+    }
+
+    static F64 add(F64 a, F64 b) {
+        return each<F64>([&](int i) { return a.at[i] + b.at[i]; });
+    }
+    static F64 sub(F64 a, F64 b) {
+        return each<F64>([&](int i) { return a.at[i] - b.at[i]; });
+    }
+    static F64 mul(F64 a, F64 b) {
+        return each<F64>([&](int i) { return a.at[i] * b.at[i]; });
+    }
+    static F64 fma(F64 a, F64 b, F64 c) { // a b + c
+        return each<F64>([&](int i) { return __builtin_fma(a.at[i], b.at[i], c.at[i]); });
+    }
+    static F64 fms(F64 a, F64 b, F64 c) { // a b - c
+        return each<F64>([&](int i) { return __builtin_fma(a.at[i], b.at[i], -c.at[i]); });
+    }
+    static F64 fnma(F64 a, F64 b, F64 c) { // c - a b
+        return each<F64>([&](int i) { return __builtin_fma(-a.at[i], b.at[i], c.at[i]); });
+    }
+
+    static U64 bits(F64 v) { return __builtin_bit_cast(U64, v); }
+    static F64 from_bits(U64 v) { return __builtin_bit_cast(F64, v); }
+    static U64 add(U64 a, U64 b) {
+        return each<U64>([&](int i) { return a.at[i] + b.at[i]; });
+    }
+    static U64 sub(U64 a, U64 b) {
+        return each<U64>([&](int i) { return a.at[i] - b.at[i]; });
+    }
+    static U64 band(U64 a, U64 b) {
+        return each<U64>([&](int i) { return a.at[i] & b.at[i]; });
+    }
+    static U64 bor(U64 a, U64 b) {
+        return each<U64>([&](int i) { return a.at[i] | b.at[i]; });
+    }
+    static U64 bxor(U64 a, U64 b) {
+        return each<U64>([&](int i) { return a.at[i] ^ b.at[i]; });
+    }
+    template <int N>
+    static U64 left(U64 v) {
+        return each<U64>([&](int i) { return v.at[i] << N; });
+    }
+    template <int N>
+    static U64 right(U64 v) {
+        return each<U64>([&](int i) { return v.at[i] >> N; });
+    }
+    // p[4 i] for every lane's i.
+    static F64 gather4(const double* p, U64 i) {
+        return each<F64>([&](int lane) { return p[4 * i.at[lane]]; });
+    }
+    // Bit i is set where lane i differs.
+    static unsigned differing(F64 a, F64 b) {
+        unsigned lanes = 0;
+        for (int i = 0; i < 8; ++i)
+            lanes |= static_cast<unsigned>(a.at[i] != b.at[i]) << i;
+        return lanes;
+    }
+
+    // a0 b0 a1 b1 .. and a0 .. a7 b0 .. b7, each rounded to the nearest float32.
+    static F32 zip(F64 a, F64 b) {
+        return each<F32>(
+            [&](int i) { return static_cast<float>(i % 2 == 0 ? a.at[i / 2] : b.at[i / 2]); });
+    }
+    static F32 join(F64 a, F64 b) {
+        return each<F32>([&](int i) { return static_cast<float>(i < 8 ? a.at[i] : b.at[i - 8]); });
+    }
+    static U32 bits(F32 v) { return __builtin_bit_cast(U32, v); }
+    // The low words of both, in any order.
+    static U32 low_words(F64 a, F64 b) {
+        const U64 x = bits(a), y = bits(b);
+        return each<U32>(
+            [&](int i) { return static_cast<std::uint32_t>(i < 8 ? x.at[i] : y.at[i - 8]); });
+    }
+    static U16 to_float16(F32 v) {
+        return each<U16>([&](int i) { return float16(v.at[i]); });
+    }
+    static U16 to_bfloat16(F32 v) {
+        const U32 word = bits(v);
+        return each<U16>([&](int i) {
+            return static_cast<std::uint16_t>((word.at[i] + 0x7fff + ((word.at[i] >> 16) & 1)) >>
+                                              16);
+        });
+    }
+    static bool differ(F32 a, F32 b) { return differ(bits(a), bits(b)); }
+    template <class T>
+    static bool differ(Lanes<T, 16> a, Lanes<T, 16> b) {
+        bool result = false;
+        for (int i = 0; i < 16; ++i)
+            result |= a.at[i] != b.at[i];
+        return result;
+    }
+
+    template <class T, std::size_t N>
+    static void put(T* p, const Lanes<T, N>& v) {
+        for (std::size_t i = 0; i < N; ++i)
+            p[i] = v.at[i];
+    }
+    template <class T>
+    static void put(T* low, T* high, const Lanes<T, 16>& v) {
+        for (int i = 0; i < 8; ++i) {
+            low[i] = v.at[i];
+            high[i] = v.at[i + 8];
+        }
+    }
+    // a0 b0 a1 b1 ..
+    static F64 zip_low(F64 a, F64 b) {
+        return each<F64>([&](int i) { return i % 2 == 0 ? a.at[i / 2] : b.at[i / 2]; });
+    }
+    static F64 zip_high(F64 a, F64 b) {
+        return each<F64>([&](int i) { return i % 2 == 0 ? a.at[4 + i / 2] : b.at[4 + i / 2]; });
+    }
+
+    // Only the lanes whose bits are set; p is where lane 0 would go.
+    template <class T, std::size_t N>
+    static void put_some(T* p, const Lanes<T, N>& v, unsigned lanes) {
+        for (std::size_t i = 0; i < N; ++i)
+            if ((lanes >> i & 1U) != 0)
+                p[i] = v.at[i];
+    }
+
+    // Plain C++ has no stores that pass the cache by.
+    template <class... Arguments>
+    static void stream(Arguments... arguments) {
+        put(arguments...);
+    }
+    static void fence() {}
+
+    // Gathers what a rounding test asks of many values; read once.
+    class Doubt {
+      public:
+        // key + offset must have a bit of mask set in every lane; |v| must exceed 2^-13.
+        void add(U32 key, std::uint32_t offset, std::uint32_t mask, const F32& v) {
+            for (int i = 0; i < 16; ++i)
+                any_ |= ((key.at[i] + offset) & mask) == 0 || __builtin_fabsf(v.at[i]) <= 0x1p-13F;
+        }
+        bool any() const { return any_; }
+
+      private:
+        bool any_ = false;
+    };
+
+  private:
+    template <class Result, class Function>
+    static Result each(Function function) {
+        Result result;
+        for (int i = 0; i < static_cast<int>(sizeof result.at / sizeof result.at[0]); ++i)
+            result.at[i] = function(i);
+        return result;
+    }
+
+    // Nearest, ties to even, for |value| <= 2.
+    static std::uint16_t float16(float value) {
+        const auto bits = __builtin_bit_cast(std::uint32_t, value);
+        const std::uint32_t sign = (bits >> 16) & 0x8000, size = bits & 0x7fffffff;
+        if (size >= 0x38800000) { // 2^-14, the smallest normal number
+            const std::uint32_t rebiased = size - (112U << 23);
+            return static_cast<std::uint16_t>(sign |
+                                              ((rebiased + 0xfff + ((rebiased >> 13) & 1)) >> 13));
+        }
+        // Adding 1/2 makes the unit in the last place 2^-24.
+        const float shifted = __builtin_bit_cast(float, size) + 0.5F;
+        return static_cast<std::uint16_t>(
+            sign | (__builtin_bit_cast(std::uint32_t, shifted) - 0x3f000000U));
+    }
+};
+
+} // namespace

@@ -1,0 +1,10 @@
+#include "simd/avx2.hpp"
+
+#include "kernels/encodings.hpp"
+
+namespace ropewalk {
+
+// constinit: a table made by code at load time would run it on processors that cannot.
+constinit const Kernels avx2_kernels = kernels_of<Simd>("avx2");
+
+} // namespace ropewalk

@@ -1,0 +1,40 @@
+#include "targets/dispatch.hpp"
+
+#include <cstring>
+#include <vector>
+
+namespace ropewalk {
+namespace {
+
+std::vector<const Kernels*> probe() {
+    std::vector<const Kernels*> found;
+#ifdef ROPEWALK_HAS_AVX512
+    // These builtins ask the processor, and the operating system whether it saves the registers.
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
+        found.push_back(&avx512_kernels);
+#endif
+#ifdef ROPEWALK_HAS_AVX2
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+        __builtin_cpu_supports("f16c"))
+        found.push_back(&avx2_kernels);
+#endif
+    found.push_back(&scalar_kernels);
+    return found;
+}
+
+} // namespace
+
+std::span<const Kernels* const> supported_kernels() {
+    static const std::vector<const Kernels*> tables = probe();
+    return tables;
+}
+
+const Kernels* find_kernels(const char* isa) {
+    for (const Kernels* table : supported_kernels())
+        if (isa == nullptr || *isa == '\0' || std::strcmp(isa, table->isa) == 0)
+            return table;
+    return nullptr;
+}
+
+} // namespace ropewalk

@@ -1,0 +1,10 @@
+#include "simd/scalar.hpp"
+
+#include "kernels/encodings.hpp"
+
+namespace ropewalk {
+
+// constinit: a table made by code at load time would run it on processors that cannot.
+constinit const Kernels scalar_kernels = kernels_of<Simd>("scalar");
+
+} // namespace ropewalk

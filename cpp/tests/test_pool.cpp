@@ -1,0 +1,74 @@
+// Every task runs once: from one caller, from several at once, from a task itself, with more or
+// fewer threads than before. Meant to be run under ThreadSanitizer too.
+#include <atomic>
+#include <cstdio>
+#include <new>
+#include <thread>
+#include <vector>
+
+#include "plans/pool.hpp"
+
+namespace {
+
+std::atomic<int> failures{0};
+
+void check_one_call(std::int64_t tasks, int threads) {
+    std::vector<int> runs(static_cast<std::size_t>(tasks), 0);
+    const auto count = [&](std::int64_t i) { ++runs[static_cast<std::size_t>(i)]; };
+    ropewalk::run_tasks(tasks, threads, ropewalk::Task(count));
+    for (const int n : runs)
+        if (n != 1) {
+            std::printf("a task of %lld ran %d times\n", static_cast<long long>(tasks), n);
+            ++failures;
+        }
+}
+
+void check_many_calls() {
+    for (int repeat = 0; repeat < 300; ++repeat)
+        for (const int threads : {1, 2, 4, 3})
+            check_one_call(97, threads);
+}
+
+void check_nested_calls() {
+    const auto call = [](std::int64_t) { check_one_call(13, 4); };
+    ropewalk::run_tasks(7, 4, ropewalk::Task(call));
+}
+
+void check_exceptions() {
+    const auto refuse = [](std::int64_t i) {
+        if (i % 5 == 3)
+            throw std::bad_alloc();
+    };
+    for (int repeat = 0; repeat < 50; ++repeat)
+        try {
+            ropewalk::run_tasks(31, 3, ropewalk::Task(refuse));
+            std::printf("an exception was lost\n");
+            ++failures;
+        } catch (const std::bad_alloc&) {
+            check_one_call(17, 3);
+        }
+}
+
+void check_sleeping_workers() {
+    for (int repeat = 0; repeat < 20; ++repeat) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+        check_one_call(5, 3);
+    }
+}
+
+} // namespace
+
+int main() {
+    check_one_call(0, 4);
+    check_one_call(1, 4);
+    check_many_calls();
+    check_nested_calls();
+    check_exceptions();
+    check_sleeping_workers();
+    std::vector<std::thread> callers;
+    for (int i = 0; i < 4; ++i)
+        callers.emplace_back(check_many_calls);
+    for (std::thread& caller : callers)
+        caller.join();
+    return failures != 0;
+}

@@ -1,0 +1,176 @@
+"""How the library runs here: threads, instruction set, versions.
+
+The number of threads is the one piece of state. It changes how long a call takes and never what it
+returns.
+"""
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+import numpy as np
+
+from ropewalk import _arrays, _core
+
+EXTRAS = ("matplotlib", "ml_dtypes")
+MOST_THREADS = 1024
+
+# Set for the process, for a block of code, and found when nothing was set.
+_process_threads: int | None = None
+_block_threads: ContextVar[int | None] = ContextVar("ropewalk_num_threads", default=None)
+_available_threads: int | None = None
+
+
+def _from_environment() -> int | None:
+    text = os.environ.get("ROPEWALK_NUM_THREADS", "")
+    if not text:
+        return None
+    if not (text.isascii() and text.isdecimal() and 0 < int(text[:5]) <= MOST_THREADS):
+        msg = f"ROPEWALK_NUM_THREADS must be an integer from 1 to {MOST_THREADS}, got {text!r}"
+        raise ImportError(msg)
+    return int(text)
+
+
+_process_threads = _from_environment()
+
+
+def set_num_threads(n: int, /) -> None:
+    """Set how many threads later calls of this process may use.
+
+    Parameters
+    ----------
+    n : int
+        From 1 to 1024. More than the processor has is allowed and seldom helps.
+
+    Raises
+    ------
+    ValueError
+        If `n` is out of that range.
+    TypeError
+        If `n` is not an integer.
+
+    See Also
+    --------
+    num_threads : The same for a block of code.
+
+    Notes
+    -----
+    Before the first call the number comes from the environment variable ``ROPEWALK_NUM_THREADS``,
+    or else from the processors that this process may use (affinity and control group). Results do
+    not depend on it.
+
+    Examples
+    --------
+    >>> import ropewalk as rw
+    >>> before = rw.get_num_threads()
+    >>> rw.set_num_threads(2)
+    >>> rw.get_num_threads()
+    2
+    >>> rw.set_num_threads(before)
+    """
+    global _process_threads  # noqa: PLW0603 - the one piece of state
+    _process_threads = _arrays.positive_integer("n", n, MOST_THREADS)
+
+
+def get_num_threads() -> int:
+    """Return how many threads a call made here and now may use.
+
+    Returns
+    -------
+    int
+        The number set by the innermost `num_threads` block, or else by `set_num_threads`, or else
+        found as described there.
+
+    Examples
+    --------
+    >>> import ropewalk as rw
+    >>> rw.get_num_threads() >= 1
+    True
+    """
+    global _available_threads  # noqa: PLW0603 - asked of the system once
+    n = _block_threads.get()
+    if n is None:
+        n = _process_threads
+    if n is None:
+        n = _available_threads
+    if n is None:
+        n = _available_threads = _core.available_threads()
+    return n
+
+
+@contextmanager
+def num_threads(n: int, /) -> Iterator[None]:
+    """Limit the threads of the calls inside a ``with`` block.
+
+    Parameters
+    ----------
+    n : int
+        From 1 to 1024.
+
+    Raises
+    ------
+    ValueError
+        If `n` is out of that range.
+    TypeError
+        If `n` is not an integer.
+
+    See Also
+    --------
+    set_num_threads : The same for the whole process.
+
+    Notes
+    -----
+    The limit belongs to the context (`contextvars`): threads and asynchronous tasks do not see each
+    other's.
+
+    Examples
+    --------
+    >>> import ropewalk as rw
+    >>> with rw.num_threads(1):
+    ...     rw.get_num_threads()
+    1
+    """
+    token = _block_threads.set(_arrays.positive_integer("n", n, MOST_THREADS))
+    try:
+        yield
+    finally:
+        _block_threads.reset(token)
+
+
+def show_config() -> dict[str, Any]:
+    """Return what a bug report should say about this installation.
+
+    Returns
+    -------
+    dict
+        Versions of ropewalk, Python and NumPy; the compiler; the instruction set in use and those
+        that this processor offers (the environment variable ``ROPEWALK_ISA`` forces one); the
+        number of threads; the optional packages found, with their versions.
+
+    Examples
+    --------
+    >>> import ropewalk as rw
+    >>> rw.show_config()["ropewalk"] == rw.__version__
+    True
+    """
+    from importlib import metadata  # noqa: PLC0415 - costs more to import than all of ropewalk
+
+    extras: dict[str, str | None] = {}
+    for name in EXTRAS:
+        try:
+            extras[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            extras[name] = None
+    return {
+        "ropewalk": _core.version,
+        "python": sys.version.split()[0],
+        "numpy": np.__version__,
+        "compiler": _core.compiler,
+        "isa": _core.isa,
+        "supported_isas": list(_core.supported_isas),
+        "threads": get_num_threads(),
+        "extras": extras,
+    }

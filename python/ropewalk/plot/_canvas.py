@@ -1,0 +1,95 @@
+"""What all figures share: their Axes, their colours, their words."""
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+from matplotlib import font_manager, rcParams
+from matplotlib import pyplot as plt
+from matplotlib.axes import Axes
+from numpy.typing import ArrayLike, NDArray
+
+Lang = Literal["en", "ja"]
+
+WIDTH = 6.0  # of a new figure (inches)
+
+# Okabe and Ito, 2008: told apart by colour-blind readers too. One colour a pair.
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
+
+JAPANESE_FONTS = (
+    "Noto Sans CJK JP",
+    "Noto Sans JP",
+    "IPAexGothic",
+    "IPAGothic",
+    "Hiragino Sans",
+    "Yu Gothic",
+    "Meiryo",
+)
+JAPANESE = {
+    "t (position)": "t (位置)",
+    "i (dimension)": "i (次元)",
+    "value": "値",
+    "period {}": "周期 {}",
+    "dimension {} ({})": "次元 {} ({})",
+    "pair {}": "組 {}",
+    "pair {}: a turn in {:.4g} positions": "組 {}: {:.4g} 位置で一周",
+}
+
+Words = dict[str, Any]  # properties of a Text: what it says, and in which fonts
+
+
+def axes(ax: Axes | None, height: float) -> Axes:
+    """Return `ax`, or the Axes of a new figure, legible when it is 600 pixels wide."""
+    if ax is None:
+        _, ax = plt.subplots(figsize=(WIDTH, height), layout="constrained")
+    return ax
+
+
+def rows(
+    table: ArrayLike, positions: ArrayLike | range | None
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return a table of floats and the positions of its rows."""
+    values = np.asarray(table, dtype=np.float64)
+    if values.ndim != 2 or values.size == 0:
+        msg = f"table must have shape (positions, dim) and not be empty, got {values.shape}"
+        raise ValueError(msg)
+    at = np.asarray(range(len(values)) if positions is None else positions, dtype=np.float64)
+    if at.shape != values.shape[:1]:
+        msg = f"positions must have shape {values.shape[:1]}, one a row, got {at.shape}"
+        raise ValueError(msg)
+    return values, at
+
+
+def words(english: str, lang: Lang, /, *values: object) -> Words:
+    """Return a label, in Japanese where that is asked for and a font can draw it."""
+    font = _font(lang)
+    return {"text": (JAPANESE[english] if font else english).format(*values), **font}
+
+
+def own_words(labels: Sequence[str] | None, default: list[Words], lang: Lang) -> list[Words]:
+    """Return the caller's labels, or as many of ours where there are none."""
+    if labels is None:
+        return default
+    if len(labels) != len(default):
+        msg = f"labels must be {len(default)} strings, got {len(labels)}"
+        raise ValueError(msg)
+    return [{"text": label, **_font(lang)} for label in labels]
+
+
+def dimensions(count: int, lang: Lang) -> list[Words]:
+    """Return the names of the columns of an interleaved encoding."""
+    waves = ("sin", "cos")
+    return [words("dimension {} ({})", lang, i + 1, waves[i % 2]) for i in range(count)]
+
+
+def _font(lang: Lang) -> Words:
+    """Font families for a language; none where the usual one will do, or where none is found.
+
+    The usual font stays first, so that only Japanese letters come from the Japanese one.
+    """
+    if lang not in {"en", "ja"}:
+        msg = f"lang must be 'en' or 'ja', got {lang!r}"
+        raise ValueError(msg)
+    installed = set(font_manager.get_font_names()) if lang == "ja" else set()
+    font = next((name for name in JAPANESE_FONTS if name in installed), None)
+    return {"family": [*rcParams["font.family"], font]} if font else {}

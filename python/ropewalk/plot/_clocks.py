@@ -1,0 +1,119 @@
+"""Pairs of an encoding as hands of clocks."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.patches import Circle
+from numpy.typing import ArrayLike, NDArray
+
+from ropewalk.plot import _canvas
+from ropewalk.plot._canvas import COLOURS, Lang
+
+BETWEEN_CENTRES = 3.2  # in radii
+SAME_LABEL = 0.25  # tips nearer than this share a label
+
+
+def clock_hands(
+    table: ArrayLike,
+    /,
+    *,
+    positions: ArrayLike | range | None = None,
+    labels: Sequence[str] | None = None,
+    ax: Axes | None = None,
+    lang: Lang = "en",
+) -> Axes:
+    """Clocks of an interleaved encoding: one a pair, with a hand a position.
+
+    Hands point at (cos, sin), although the sine is stored first: they start at the right and turn
+    anticlockwise, as angles do. Positions whose hands lie together share a label.
+
+    Parameters
+    ----------
+    table : array_like of shape (positions, dim)
+        Sines in even columns, cosines in odd ones; a few positions and a few pairs.
+    positions : array_like or range, optional
+        Positions of the rows; 0, 1, 2 and so on unless given.
+    labels : sequence of str, optional
+        A label a clock; "pair 0", "pair 1" and so on unless given.
+    ax : Axes, optional
+        Where to draw; a new figure unless given.
+    lang : {"en", "ja"}, default "en"
+        Language of the labels.
+
+    Returns
+    -------
+    Axes
+        A line a hand, clock after clock.
+
+    Raises
+    ------
+    ValueError
+        If `table` has not two dimensions, is empty or has an odd number of columns, or `positions`
+        or `labels` does not fit it.
+
+    See Also
+    --------
+    waves : The same values over the positions.
+
+    References
+    ----------
+    Vaswani et al., Attention Is All You Need, 2017, arXiv:1706.03762, section 3.5.
+
+    Examples
+    --------
+    >>> import ropewalk as rw
+    >>> from matplotlib.figure import Figure
+    >>> table = rw.sinusoidal_encoding(range(7), 4)
+    >>> ax = rw.plot.clock_hands(table, ax=Figure().add_subplot())
+    >>> [text.get_text() for text in ax.texts][-2:]
+    ['0 … 6', 'pair 1']
+    """
+    values, at = _canvas.rows(table, positions)
+    if values.shape[1] % 2:
+        msg = f"table must have an even number of columns, got {values.shape[1]}"
+        raise ValueError(msg)
+    pairs = values.shape[1] // 2
+    default = [_canvas.words("pair {}", lang, pair) for pair in range(pairs)]
+    titles = _canvas.own_words(labels, default, lang)
+    ax = _canvas.axes(ax, 3.4)
+    for pair in range(pairs):
+        centre = np.array([BETWEEN_CENTRES * pair, 0.0])
+        tips = values[:, [2 * pair + 1, 2 * pair]]
+        _draw_clock(ax, centre, tips, at, COLOURS[pair % len(COLOURS)])
+        ax.text(centre[0], -1.5, "", ha="center", va="center").set(**titles[pair])
+    ax.set_aspect("equal")
+    ax.set_axis_off()
+    return ax
+
+
+def _draw_clock(
+    ax: Axes, centre: NDArray[Any], tips: NDArray[Any], positions: NDArray[Any], colour: str
+) -> None:
+    ax.add_patch(Circle((centre[0], centre[1]), 1, fill=False, color="0.75"))
+    for tip in tips:
+        x, y = np.transpose([centre, centre + tip])
+        ax.plot(x, y, color=colour, linewidth=1.2, marker="o", markersize=3.5, markevery=[1])
+    for first, last in _neighbours(tips):
+        x, y = tips[first : last + 1].mean(axis=0)
+        ends = f"{positions[first]:g}", f"{positions[last]:g}"
+        ax.text(
+            centre[0] + 1.12 * x,
+            centre[1] + 1.18 * y,
+            " … ".join(dict.fromkeys(ends)),
+            ha="left" if x > 0.4 else "right" if x < -0.4 else "center",
+            va="center",
+        )
+
+
+def _neighbours(tips: NDArray[Any]) -> list[tuple[int, int]]:
+    """First and last index of each run of tips that lie together."""
+    runs = [(0, 0)]
+    for i in range(1, len(tips)):
+        first = runs[-1][0]
+        if np.hypot(*(tips[i] - tips[first])) < SAME_LABEL:
+            runs[-1] = (first, i)
+        else:
+            runs.append((i, i))
+    return runs

@@ -1,0 +1,170 @@
+"""Encodings as curves over the positions."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.ticker import FuncFormatter, MultipleLocator
+from numpy.typing import ArrayLike
+
+from ropewalk.plot import _canvas
+from ropewalk.plot._canvas import COLOURS, Lang
+
+
+def waves(
+    table: ArrayLike,
+    /,
+    *,
+    positions: ArrayLike | range | None = None,
+    labels: Sequence[str] | None = None,
+    ax: Axes | None = None,
+    lang: Lang = "en",
+) -> Axes:
+    """Curves of an interleaved encoding: a colour a pair, sines solid and cosines dashed.
+
+    Whole positions, the only ones that a token has, are marked with dots.
+
+    Parameters
+    ----------
+    table : array_like of shape (positions, dim)
+        Values in between are what makes the curves smooth: encode fractions of positions too.
+    positions : array_like or range, optional
+        Positions of the rows, ascending; 0, 1, 2 and so on unless given.
+    labels : sequence of str, optional
+        A label a column; "dimension 1 (sin)", "dimension 2 (cos)" and so on unless given.
+    ax : Axes, optional
+        Where to draw; a new figure unless given.
+    lang : {"en", "ja"}, default "en"
+        Language of the labels.
+
+    Returns
+    -------
+    Axes
+        Two lines a column: the curve and its dots.
+
+    Raises
+    ------
+    ValueError
+        If `table` has not two dimensions or is empty, or `positions` or `labels` does not fit it.
+
+    See Also
+    --------
+    heatmap : For more than a few columns.
+    sine : A single curve and its period.
+
+    References
+    ----------
+    Vaswani et al., Attention Is All You Need, 2017, arXiv:1706.03762, section 3.5.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import ropewalk as rw
+    >>> from matplotlib.figure import Figure
+    >>> positions = np.arange(301) / 10
+    >>> table = rw.sinusoidal_encoding(positions, 4)
+    >>> ax = rw.plot.waves(table, positions=positions, ax=Figure().add_subplot())
+    >>> [text.get_text() for text in ax.get_legend().get_texts()][:2]
+    ['dimension 1 (sin)', 'dimension 2 (cos)']
+    """
+    values, at = _canvas.rows(table, positions)
+    names = _canvas.own_words(labels, _canvas.dimensions(values.shape[1], lang), lang)
+    whole = at == np.round(at)
+    ax = _canvas.axes(ax, 3.6)
+    curves = []
+    for i, column in enumerate(values.T):
+        colour = COLOURS[i // 2 % len(COLOURS)]
+        curves += ax.plot(at, column, color=colour, linestyle=("-", "--")[i % 2])
+        ax.plot(at[whole], column[whole], "o", color=colour, markersize=3)
+    legend = ax.legend(
+        curves,
+        [""] * len(curves),
+        loc="lower center",
+        bbox_to_anchor=(0.5, 1),
+        ncols=2,
+        frameon=False,
+    )
+    for text, name in zip(legend.get_texts(), names, strict=True):
+        text.set(**name)
+    ax.xaxis.label.set(**_canvas.words("t (position)", lang))
+    ax.yaxis.label.set(**_canvas.words("value", lang))
+    ax.set_yticks([-1.0, -0.5, 0.0, 0.5, 1.0])
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax
+
+
+def sine(
+    x: ArrayLike,
+    y: ArrayLike,
+    /,
+    *,
+    period: float,
+    ax: Axes | None = None,
+    lang: Lang = "en",
+) -> Axes:
+    """Sine curve over an axis in multiples of pi, with one period marked.
+
+    Parameters
+    ----------
+    x : array_like of shape (points,)
+        Where the curve is known (radians).
+    y : array_like of shape (points,)
+        Its values.
+    period : float
+        Length of one wave (radians), marked from 0 on.
+    ax : Axes, optional
+        Where to draw; a new figure unless given.
+    lang : {"en", "ja"}, default "en"
+        Language of the labels.
+
+    Returns
+    -------
+    Axes
+
+    Raises
+    ------
+    ValueError
+        If `x` and `y` have not one and the same length.
+
+    See Also
+    --------
+    waves : Several curves over positions.
+
+    References
+    ----------
+    The wavelengths of an encoding are such periods: Vaswani et al., Attention Is All You Need,
+    2017, arXiv:1706.03762, section 3.5.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import ropewalk as rw
+    >>> from matplotlib.figure import Figure
+    >>> half = rw.frequencies.from_radians([0.5])
+    >>> x = np.linspace(0, 4 * np.pi, 201)
+    >>> y = rw.sinusoidal_encoding(x, frequencies=half)[:, 0]
+    >>> ax = rw.plot.sine(x, y, period=half.wavelengths[0], ax=Figure().add_subplot())
+    >>> ax.texts[0].get_text()
+    'period 4π'
+    """
+    along, values = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    if along.ndim != 1 or along.shape != values.shape:
+        msg = f"x and y must have one shape (points,), got {along.shape} and {values.shape}"
+        raise ValueError(msg)
+    ax = _canvas.axes(ax, 2.6)
+    ax.axhline(0, color="0.8", linewidth=1)
+    ax.plot(along, values, color=COLOURS[0])
+    label = ax.text(period / 2, -1.45, "", color=COLOURS[1], ha="center", va="top")
+    label.set(**_canvas.words("period {}", lang, _multiple_of_pi(period)))
+    ax.annotate(
+        "", (0, -1.35), (period, -1.35), arrowprops={"arrowstyle": "<->", "color": COLOURS[1]}
+    )
+    ax.set(xlabel="x", ylabel="y", ylim=(-1.9, 1.2), yticks=(-1, 0, 1))
+    ax.xaxis.set_major_locator(MultipleLocator(np.pi))
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: _multiple_of_pi(value)))
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax
+
+
+def _multiple_of_pi(value: float) -> str:
+    return {"0": "0", "1": "π", "-1": "-π"}.get(f"{value / np.pi:.4g}", f"{value / np.pi:.4g}π")

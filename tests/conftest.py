@@ -1,0 +1,48 @@
+"""What all tests share: the report header, the profile of hypothesis, a seeded generator."""
+
+import os
+import platform
+import subprocess
+import sys
+from collections.abc import Callable
+
+import hypothesis
+import numpy as np
+import pytest
+
+import ropewalk as rw
+
+# No deadline: the first call of a process makes tables, and machines that run tests are shared.
+hypothesis.settings.register_profile("ropewalk", deadline=None, derandomize=True, max_examples=200)
+hypothesis.settings.load_profile("ropewalk")
+
+RunPython = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def pytest_report_header() -> str:
+    config = rw.show_config()
+    isas = ", ".join(config["supported_isas"])
+    return (
+        f"ropewalk {config['ropewalk']} ({config['compiler']}), isa {config['isa']} of {isas}, "
+        f"{config['threads']} threads, NumPy {np.__version__}, {platform.machine()}"
+    )
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    return np.random.default_rng(20170612)
+
+
+@pytest.fixture
+def run_python() -> RunPython:
+    """Run code in a new interpreter; options are environment variables, None takes one away."""
+
+    def run(code: str, **variables: str | None) -> subprocess.CompletedProcess[str]:
+        environment = {k: v for k, v in os.environ.items() if not k.startswith("ROPEWALK_")}
+        environment |= {k: v for k, v in variables.items() if v is not None}
+        command = [sys.executable, "-c", code]
+        return subprocess.run(
+            command, env=environment, capture_output=True, text=True, timeout=120, check=False
+        )
+
+    return run

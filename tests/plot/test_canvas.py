@@ -1,0 +1,131 @@
+"""What all figures promise: new ones on demand, settings untouched, languages, refusals."""
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from matplotlib import font_manager
+from matplotlib import pyplot as plt
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.text import Text
+from numpy.typing import NDArray
+
+import ropewalk as rw
+
+Drawing = Callable[..., Axes]
+DRAWINGS = [rw.plot.clock_hands, rw.plot.heatmap, rw.plot.number_table, rw.plot.waves]
+TABLE = rw.sinusoidal_encoding(range(4), 4)
+
+
+def _texts(ax: Axes) -> list[str]:
+    cells = [cell.get_text() for table in ax.tables for cell in table.get_celld().values()]
+    return [text.get_text() for text in [*ax.findobj(Text), *cells]]
+
+
+@pytest.fixture
+def screenless() -> Iterator[None]:
+    plt.switch_backend("agg")
+    yield
+    plt.close("all")
+
+
+@pytest.mark.usefixtures("screenless")
+@pytest.mark.parametrize("draw", DRAWINGS)
+def test_without_ax_a_new_figure_is_made(draw: Drawing) -> None:
+    ax = draw(TABLE)
+    assert len(plt.get_fignums()) == 1
+    assert ax.figure is plt.gcf()
+    assert isinstance(plt.gcf().get_layout_engine(), ConstrainedLayoutEngine)
+
+
+@pytest.mark.usefixtures("screenless")
+@pytest.mark.parametrize("lang", ["en", "ja"])
+@pytest.mark.parametrize("draw", DRAWINGS)
+def test_settings_and_input_stay_as_they_are(draw: Drawing, lang: str) -> None:
+    table = TABLE.copy()
+    with mpl.rc_context({"font.size": 7.5, "font.family": "serif", "figure.dpi": 72}):
+        settings = dict(mpl.rcParams)
+        draw(TABLE, lang=lang)
+        assert dict(mpl.rcParams) == settings
+    np.testing.assert_array_equal(TABLE, table)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, "bfloat16"])
+@pytest.mark.parametrize("draw", DRAWINGS)
+def test_tables_of_every_dtype_are_drawn(draw: Drawing, dtype: str) -> None:
+    table = rw.sinusoidal_encoding(range(4), 4, dtype=dtype)
+    figure = Figure(layout="constrained")
+    draw(table, ax=figure.add_subplot())
+    figure.draw_without_rendering()
+
+
+def test_labels_are_japanese_where_a_font_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(font_manager, "get_font_names", lambda: ["Meiryo", "DejaVu Sans"])
+    ax = rw.plot.heatmap(TABLE, ax=Figure().add_subplot(), lang="ja")
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("t (位置)", "i (次元)")
+    assert ax.xaxis.label.get_fontfamily() == [*mpl.rcParams["font.family"], "Meiryo"]
+
+
+@pytest.mark.parametrize("draw", DRAWINGS)
+def test_every_drawing_speaks_japanese(draw: Drawing, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(font_manager, "get_font_names", lambda: ["Noto Sans CJK JP"])
+    ax = draw(TABLE, ax=Figure().add_subplot(), lang="ja")
+    said = " ".join(_texts(ax))
+    assert any(word in said for word in ("位置", "次元", "組"))
+    assert not any(word in said for word in ("position", "dimension", "pair", "value"))
+
+
+@pytest.mark.parametrize("draw", DRAWINGS)
+def test_labels_are_english_where_no_font_is_found(
+    draw: Drawing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(font_manager, "get_font_names", lambda: ["DejaVu Sans"])
+    english, asked = (
+        _texts(draw(TABLE, ax=Figure().add_subplot(), lang=lang)) for lang in ("en", "ja")
+    )
+    assert asked == english
+
+
+@pytest.mark.parametrize("draw", DRAWINGS)
+def test_an_unknown_language_is_refused(draw: Drawing) -> None:
+    with pytest.raises(ValueError, match="lang must be 'en' or 'ja', got 'fr'"):
+        draw(TABLE, ax=Figure().add_subplot(), lang="fr")
+
+
+@pytest.mark.parametrize("table", [np.zeros(4), np.zeros((0, 4)), np.zeros((2, 2, 2))])
+@pytest.mark.parametrize("draw", DRAWINGS)
+def test_a_table_has_two_dimensions_and_is_not_empty(
+    draw: Drawing, table: NDArray[np.float64]
+) -> None:
+    with pytest.raises(ValueError, match=f"not be empty, got {re.escape(str(table.shape))}"):
+        draw(table, ax=Figure().add_subplot())
+
+
+@pytest.mark.parametrize("draw", DRAWINGS)
+def test_positions_are_as_many_as_rows(draw: Drawing) -> None:
+    with pytest.raises(ValueError, match=r"positions must have shape \(4,\), .* got \(3,\)"):
+        draw(TABLE, positions=range(3), ax=Figure().add_subplot())
+
+
+@pytest.mark.parametrize("draw", [rw.plot.clock_hands, rw.plot.number_table, rw.plot.waves])
+def test_labels_are_as_many_as_there_are_things_to_name(draw: Drawing) -> None:
+    with pytest.raises(ValueError, match=r"labels must be [24] strings, got 1"):
+        draw(TABLE, labels=["one"], ax=Figure().add_subplot())
+
+
+def test_without_matplotlib_the_error_names_the_extra(run_python: Callable[..., Any]) -> None:
+    result = run_python("import sys; sys.modules['matplotlib'] = None; import ropewalk.plot")
+    last_line = result.stderr.splitlines()[-1]
+    assert last_line == (
+        "ImportError: ropewalk.plot needs Matplotlib: pip install 'ropewalk[plot]'"
+    )
+
+
+def test_ropewalk_does_not_import_matplotlib_by_itself(run_python: Callable[..., Any]) -> None:
+    code = "import sys, ropewalk.articles, ropewalk.__main__; print('matplotlib' in sys.modules)"
+    assert run_python(code).stdout == "False\n"

@@ -1,0 +1,47 @@
+"""Pairs as hands of clocks."""
+
+import math
+
+import numpy as np
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Circle
+
+import ropewalk as rw
+
+
+@pytest.fixture
+def ax() -> Axes:
+    return Figure(layout="constrained").add_subplot()
+
+
+def test_hands_point_at_cosine_and_sine(ax: Axes) -> None:
+    assert rw.plot.clock_hands(rw.sinusoidal_encoding(range(3), 4), ax=ax) is ax
+    circles = [patch for patch in ax.patches if isinstance(patch, Circle)]
+    for hand, line in enumerate(ax.lines):
+        pair, position = divmod(hand, 3)
+        centre = np.array(circles[pair].center)
+        root, tip = np.transpose(line.get_data())
+        angle = position / 100**pair
+        np.testing.assert_allclose(root, centre, atol=1e-15)
+        np.testing.assert_allclose(tip - centre, [math.cos(angle), math.sin(angle)], atol=1e-15)
+
+
+def test_pair_0_is_the_fast_hand(ax: Axes) -> None:  # E000.1
+    rw.plot.clock_hands(rw.sinusoidal_encoding(range(7), 4), ax=ax)
+    texts = [text.get_text() for text in ax.texts]
+    assert texts == ["0", "1", "2", "3", "4", "5", "6", "pair 0", "0 … 6", "pair 1"]
+
+
+def test_labels_are_the_positions_given(ax: Axes) -> None:
+    positions = [-1, 0.5, 10]
+    rw.plot.clock_hands(
+        rw.sinusoidal_encoding(positions, 2), positions=positions, labels=["fast"], ax=ax
+    )
+    assert [text.get_text() for text in ax.texts] == ["-1", "0.5", "10", "fast"]
+
+
+def test_a_clock_needs_whole_pairs(ax: Axes) -> None:
+    with pytest.raises(ValueError, match="even number of columns, got 3"):
+        rw.plot.clock_hands(np.zeros((2, 3)), ax=ax)

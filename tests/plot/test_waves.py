@@ -1,0 +1,65 @@
+"""Encodings as curves."""
+
+import numpy as np
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+import ropewalk as rw
+
+
+@pytest.fixture
+def ax() -> Axes:
+    return Figure(layout="constrained").add_subplot()
+
+
+def test_waves_draw_every_column(ax: Axes) -> None:
+    positions = np.arange(9) / 4
+    table = rw.sinusoidal_encoding(positions, 4)
+    assert rw.plot.waves(table, positions=positions, ax=ax) is ax
+    for i, curve in enumerate(ax.lines[::2]):
+        np.testing.assert_array_equal(curve.get_xdata(), positions)
+        np.testing.assert_array_equal(curve.get_ydata(), table[:, i])
+
+
+def test_waves_mark_whole_positions_only(ax: Axes) -> None:
+    positions = np.arange(9) / 4
+    rw.plot.waves(rw.sinusoidal_encoding(positions, 4), positions=positions, ax=ax)
+    for dots in ax.lines[1::2]:
+        np.testing.assert_array_equal(dots.get_xdata(), [0, 1, 2])
+        assert dots.get_marker() == "o"
+
+
+def test_waves_give_a_pair_one_colour_and_two_styles(ax: Axes) -> None:
+    rw.plot.waves(rw.sinusoidal_encoding(range(3), 4), ax=ax)
+    colours = [curve.get_color() for curve in ax.lines[::2]]
+    assert colours[0] == colours[1] != colours[2] == colours[3]
+    assert [curve.get_linestyle() for curve in ax.lines[::2]] == ["-", "--", "-", "--"]
+
+
+def test_waves_name_the_columns_as_article_001_does(ax: Axes) -> None:
+    legend = rw.plot.waves(rw.sinusoidal_encoding(range(3), 4), ax=ax).get_legend()
+    assert legend is not None
+    names = [text.get_text() for text in legend.get_texts()]
+    assert names == [f"dimension {i} ({w})" for i, w in enumerate(["sin", "cos"] * 2, start=1)]
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("t (position)", "value")
+
+
+@pytest.mark.parametrize(("frequency", "label"), [(1.0, "period 2π"), (0.5, "period 4π")])
+def test_sine_marks_its_period(ax: Axes, frequency: float, label: str) -> None:
+    x = np.linspace(0, 4 * np.pi, 101)
+    rw.plot.sine(x, np.sin(frequency * x), period=2 * np.pi / frequency, ax=ax)
+    assert [text.get_text() for text in ax.texts] == [label, ""]
+    assert ax.texts[1].xyann == (2 * np.pi / frequency, -1.35)  # type: ignore[attr-defined]
+
+
+def test_sine_counts_in_multiples_of_pi(ax: Axes) -> None:
+    x = np.linspace(-np.pi, 2 * np.pi, 101)
+    rw.plot.sine(x, np.sin(x), period=2 * np.pi, ax=ax)
+    labels = [text.get_text() for text in ax.get_xticklabels()]
+    assert labels[1:-1] == ["-π", "0", "π", "2π"]
+
+
+def test_sine_refuses_curves_of_two_lengths(ax: Axes) -> None:
+    with pytest.raises(ValueError, match=r"one shape \(points,\), got \(2,\) and \(1,\)"):
+        rw.plot.sine([0.0, 1.0], [0.0], period=1.0, ax=ax)

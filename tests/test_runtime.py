@@ -1,0 +1,323 @@
+"""How the library runs: threads, instruction sets, forks, and what `show_config` says.
+
+Results never depend on any of it (test_encodings.py).
+"""
+
+import asyncio
+import os
+import sys
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from importlib import metadata
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from tests.conftest import RunPython
+
+import ropewalk as rw
+
+ISAS = rw.show_config()["supported_isas"]
+GET_THREADS = "import ropewalk as rw; print(rw.get_num_threads())"
+GET_ISA = "import ropewalk as rw; print(rw.show_config()['isa'])"
+
+
+@pytest.fixture(autouse=True)
+def threads_as_before() -> Iterator[None]:
+    before = rw.get_num_threads()
+    yield
+    rw.set_num_threads(before)
+
+
+# The number of threads
+
+
+def test_the_number_that_was_set_is_the_one_in_use() -> None:
+    numbers: list[Any] = [1, 5, np.int8(3)]
+    for n in numbers:
+        rw.set_num_threads(n)
+        assert rw.get_num_threads() == n
+
+
+def test_a_block_sets_the_number_until_it_ends() -> None:
+    rw.set_num_threads(4)
+    with rw.num_threads(2):
+        assert rw.get_num_threads() == 2
+    assert rw.get_num_threads() == 4
+
+
+def test_blocks_nest() -> None:
+    with rw.num_threads(2):
+        with rw.num_threads(7):
+            assert rw.get_num_threads() == 7
+        assert rw.get_num_threads() == 2
+
+
+def test_a_block_left_by_an_exception_restores_the_number() -> None:
+    rw.set_num_threads(4)
+    with pytest.raises(KeyError), rw.num_threads(2):
+        raise KeyError
+    assert rw.get_num_threads() == 4
+
+
+def test_a_block_hides_what_is_set_inside_it() -> None:
+    with rw.num_threads(2):
+        rw.set_num_threads(6)
+        assert rw.get_num_threads() == 2
+    assert rw.get_num_threads() == 6
+
+
+def test_another_thread_does_not_see_the_block() -> None:
+    rw.set_num_threads(4)
+    seen: list[int] = []
+    with rw.num_threads(2):
+        other = threading.Thread(target=lambda: seen.append(rw.get_num_threads()))
+        other.start()
+        other.join()
+    assert seen == [4]
+
+
+def test_tasks_do_not_see_the_blocks_of_each_other() -> None:
+    async def number_in_a_block(n: int) -> int:
+        with rw.num_threads(n):
+            await asyncio.sleep(0)
+            return rw.get_num_threads()
+
+    async def both() -> tuple[int, int]:
+        return await asyncio.gather(number_in_a_block(2), number_in_a_block(3))
+
+    assert tuple(asyncio.run(both())) == (2, 3)
+
+
+@pytest.mark.parametrize("n", [64, 1024], ids=str)
+def test_more_threads_than_there_are_processors_may_be_asked_for(n: int) -> None:
+    expected = rw.sinusoidal_encoding(range(9), 4)
+    with rw.num_threads(n):
+        assert rw.get_num_threads() == n
+        np.testing.assert_array_equal(rw.sinusoidal_encoding(range(9), 4), expected)
+
+
+@pytest.mark.parametrize("n", [0, -1, -(2**70), 1025, 2**31, 2**70], ids=str)
+def test_a_number_of_threads_out_of_range_is_refused(n: int) -> None:
+    with pytest.raises(ValueError, match=f"n must be an integer from 1 to 1024, got {n}$"):
+        rw.set_num_threads(n)
+    with pytest.raises(ValueError, match=f"n must be an integer from 1 to 1024, got {n}$"):
+        rw.num_threads(n).__enter__()
+
+
+@pytest.mark.parametrize("n", [2.0, "2", None, 2j], ids=repr)
+def test_a_number_of_threads_that_is_no_integer_is_refused(n: Any) -> None:
+    before = rw.get_num_threads()
+    with pytest.raises(TypeError, match="n must be an integer, got"):
+        rw.set_num_threads(n)
+    with pytest.raises(TypeError, match="n must be an integer, got"):
+        rw.num_threads(n).__enter__()
+    assert rw.get_num_threads() == before
+
+
+# The environment
+
+
+@pytest.mark.parametrize("number", ["1", "3", "64"])
+def test_the_environment_says_the_number_of_threads(run_python: RunPython, number: str) -> None:
+    result = run_python(GET_THREADS, ROPEWALK_NUM_THREADS=number)
+    assert (result.stdout, result.returncode) == (f"{number}\n", 0)
+
+
+@pytest.mark.parametrize("number", ["0", "-1", "1.5", "two", " ", "1e3", "²", "1025", str(2**70)])
+def test_an_environment_that_says_no_number_is_refused(run_python: RunPython, number: str) -> None:
+    result = run_python(GET_THREADS, ROPEWALK_NUM_THREADS=number, PYTHONIOENCODING="utf-8")
+    message = f"ImportError: ROPEWALK_NUM_THREADS must be an integer from 1 to 1024, got {number!r}"
+    assert result.stderr.splitlines()[-1] == message
+    assert result.returncode == 1
+
+
+def test_threads_are_at_most_the_processors(run_python: RunPython) -> None:
+    for variables in ({}, {"ROPEWALK_NUM_THREADS": ""}):
+        result = run_python(GET_THREADS, **variables)
+        assert 1 <= int(result.stdout) <= (os.cpu_count() or 1)
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="the system has no affinity")
+def test_threads_are_at_most_the_processors_of_the_process(run_python: RunPython) -> None:
+    one = "import os; os.sched_setaffinity(0, [min(os.sched_getaffinity(0))]); "
+    assert run_python(one + GET_THREADS).stdout == "1\n"
+
+
+@pytest.mark.parametrize("isa", ISAS)
+def test_the_environment_forces_an_instruction_set(run_python: RunPython, isa: str) -> None:
+    result = run_python(GET_ISA, ROPEWALK_ISA=isa)
+    assert (result.stdout, result.returncode) == (f"{isa}\n", 0)
+
+
+def test_the_first_instruction_set_is_used_where_none_is_said(run_python: RunPython) -> None:
+    assert run_python(GET_ISA).stdout == f"{ISAS[0]}\n"
+    assert run_python(GET_ISA, ROPEWALK_ISA="").stdout == f"{ISAS[0]}\n"
+
+
+@pytest.mark.parametrize("isa", ["sse2", "AVX2", "scalar ", "avx"])
+def test_an_unknown_instruction_set_is_refused(run_python: RunPython, isa: str) -> None:
+    result = run_python(GET_ISA, ROPEWALK_ISA=isa)
+    message = (
+        f"ImportError: ROPEWALK_ISA must be one of {tuple(ISAS)} on this processor, got '{isa}'"
+    )
+    assert result.stderr.splitlines()[-1] == message
+    assert result.returncode == 1
+
+
+# The pool
+
+
+def large_table() -> NDArray[np.float64]:
+    return rw.sinusoidal_encoding(range(20000), 64)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="counts the threads in /proc")
+def test_threads_start_with_the_first_call_that_is_worth_them(run_python: RunPython) -> None:
+    result = run_python("""
+import os
+import ropewalk as rw
+
+print(len(os.listdir("/proc/self/task")))
+with rw.num_threads(5):
+    rw.sinusoidal_encoding(range(9), 4)
+    print(len(os.listdir("/proc/self/task")))
+    rw.sinusoidal_encoding(range(20000), 64)
+    print(len(os.listdir("/proc/self/task")))
+""")
+    before, after_a_small_call, after_a_large_call = map(int, result.stdout.split())
+    assert after_a_small_call == before
+    assert after_a_large_call == before + 4
+
+
+def test_threads_of_python_may_call_at_once() -> None:
+    expected = large_table()
+    rw.set_num_threads(3)
+    with ThreadPoolExecutor(8) as pool:
+        for table in [pool.submit(large_table) for _ in range(40)]:
+            np.testing.assert_array_equal(table.result(), expected)
+
+
+def test_threads_of_python_may_share_new_frequencies() -> None:
+    radians = np.linspace(1, 0, 32)
+    expected = rw.sinusoidal_encoding(range(2000), frequencies=rw.frequencies.from_radians(radians))
+    for _ in range(20):
+        call = partial(
+            rw.sinusoidal_encoding, range(2000), frequencies=rw.frequencies.from_radians(radians)
+        )
+        with ThreadPoolExecutor(4) as pool:
+            tables = [pool.submit(call) for _ in range(4)]
+        for table in tables:
+            np.testing.assert_array_equal(table.result(), expected)
+
+
+FORK = """
+import os, signal
+import numpy as np
+import ropewalk as rw
+
+def table():
+    return rw.sinusoidal_encoding(range(20000), 64)
+
+rw.set_num_threads(3)
+before = table()
+child = os.fork()
+if child == 0:
+    signal.alarm(30)
+    grandchild = os.fork()
+    same = np.array_equal(table(), before) and np.array_equal(table(), before)
+    if grandchild == 0:
+        os._exit(0 if same else 1)
+    _, status = os.waitpid(grandchild, 0)
+    os._exit(os.waitstatus_to_exitcode(status) if same else 2)
+_, status = os.waitpid(child, 0)
+assert np.array_equal(table(), before)
+print(os.waitstatus_to_exitcode(status))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
+def test_children_forked_after_a_call_may_call_too(run_python: RunPython) -> None:
+    result = run_python(FORK)
+    assert (result.stdout, result.returncode) == ("0\n", 0)
+
+
+# A call with little memory left: some KiB more than the process has when it is made.
+MEMORY = """
+import resource
+import numpy as np
+import ropewalk as rw
+
+rw.set_num_threads(2)
+frequencies = rw.frequencies.standard(2**15)
+out = np.zeros((2200, 2**15), np.float16)
+rw.sinusoidal_encoding(range(70), frequencies=frequencies, out=out[:70])
+rw.sinusoidal_encoding(range(20000), 16)
+with open("/proc/self/statm") as file:
+    size = int(file.read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (size + {kib} * 1024,) * 2)
+try:
+    rw.sinusoidal_encoding(range(2200), frequencies=frequencies, out=out)
+except MemoryError:
+    print("refused")
+else:
+    print("done")
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits memory by what /proc says")
+@pytest.mark.parametrize("kib", [0, 100, 1000, 2000, 16000])
+def test_a_call_that_runs_out_of_memory_raises(run_python: RunPython, kib: int) -> None:
+    result = run_python(MEMORY.format(kib=kib))
+    assert result.returncode == 0, result.stderr
+    assert result.stdout in {"refused\n", "done\n"}
+
+
+# What show_config says
+
+
+def test_show_config_says_what_a_report_needs() -> None:
+    config = rw.show_config()
+    assert config["ropewalk"] == rw.__version__
+    assert config["python"] == ".".join(map(str, sys.version_info[:3]))
+    assert config["numpy"] == np.__version__
+    assert config["compiler"].split()[0] in {"GNU", "Clang", "AppleClang", "MSVC"}
+    assert config["isa"] in config["supported_isas"]
+    assert config["threads"] == rw.get_num_threads()
+
+
+def test_show_config_has_these_fields_and_no_others() -> None:
+    fields = "ropewalk python numpy compiler isa supported_isas threads extras"
+    assert list(rw.show_config()) == fields.split()
+
+
+def test_scalar_is_always_supported_and_the_last_choice() -> None:
+    assert ISAS[-1] == "scalar"
+
+
+def test_show_config_says_the_versions_of_optional_packages() -> None:
+    extras = rw.show_config()["extras"]
+    assert extras == {name: metadata.version(name) for name in ("matplotlib", "ml_dtypes")}
+
+
+def test_show_config_says_which_optional_packages_are_missing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def nothing(name: str) -> str:
+        raise metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(metadata, "version", nothing)
+    assert rw.show_config()["extras"] == {"matplotlib": None, "ml_dtypes": None}
+
+
+def test_show_config_says_the_number_of_threads_of_the_block() -> None:
+    with rw.num_threads(9):
+        assert rw.show_config()["threads"] == 9
+
+
+def test_a_changed_configuration_is_not_kept() -> None:
+    rw.show_config()["supported_isas"].clear()
+    assert rw.show_config()["supported_isas"] == ISAS
