@@ -308,7 +308,8 @@ def schedule(name: str) -> Case:
     rng = generator(2)
     whole = rng.integers(-(2**53), 2**53, 10).astype(np.float64)
     few = [0.0, 1.0, -1.0, 2.0**53, -(2.0**53), 5e-324, -5e-324, 0.3, 1e-200, 2.0**-60]
-    return of_radians(SCHEDULES[name], np.concatenate([few, whole, rng.uniform(-9, 9, 10)]))
+    sizes = 2.0 ** rng.uniform(-70, 53, 40)
+    return of_radians(SCHEDULES[name], np.concatenate([few, whole, sizes, -sizes]))
 
 
 @cache
@@ -411,6 +412,16 @@ def middles(exponent: int) -> Case:
 @pytest.mark.parametrize("exponent", [-1, -4, -10, -13, -20, -30, -40, -50, -60, -80])
 def test_sines_just_below_the_middle_of_two_numbers(exponent: int, dtype: str) -> None:
     middles(exponent).check(dtype)
+
+
+@cache
+def middles_of_subnormal_numbers() -> Case:
+    return of_radians([1.0], np.arange(-2047, 2048, 22) * 2.0**-25)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_sines_just_below_the_middle_of_two_subnormal_numbers_of_float16(dtype: str) -> None:
+    middles_of_subnormal_numbers().check(dtype)
 
 
 # Shift matrices

@@ -104,7 +104,7 @@ void fill_shift_matrices(const Frequencies& frequencies, const py::object& offse
 void register_encodings(py::module_& m) {
     py::class_<Frequencies>(m, "Turns").def(py::init(&frequencies_of));
     m.def("first_bad_position",
-          [](const py::object& positions) { return first_bad_position(positions_of(positions)); });
+          [](const py::object& positions) { return positions_of(positions).first_bad(); });
     m.def("fill_sinusoidal", &fill_sinusoidal);
     m.def("fill_shift_matrices", &fill_shift_matrices);
 }

@@ -3,26 +3,12 @@
 
 #include <cstdint>
 
+#include "plans/filling.hpp"
 #include "plans/frequencies.hpp"
+#include "plans/positions.hpp"
 #include "targets/kernels.hpp"
 
 namespace ropewalk {
-
-// The positions of the rows: first + step * row, or the array that is not null. Finite, and at most
-// 2^53 in size.
-struct Positions {
-    std::int64_t count;
-    std::int64_t first = 0, step = 0;
-    const std::int64_t* integers = nullptr;
-    const double* reals = nullptr;
-
-    Position at(std::int64_t row) const;
-};
-
-// The first position that is not finite or larger than 2^53 in size; -1 when there is none.
-std::int64_t first_bad_position(const Positions& positions);
-
-enum class Stores { cached, streamed };
 
 // table[row, pair] = sine and cosine of positions[row] * frequencies[pair], for a table with no
 // lead. Streamed stores are for memory that has been written before and is larger than the cache.

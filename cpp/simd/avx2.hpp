@@ -161,6 +161,7 @@ struct Simd {
         _mm256_maskstore_pd(p + 4, wide_lane_mask(lanes >> 4), v.high);
     }
 
+    static constexpr bool streams = true;
     // Stores that pass the cache by; p is a multiple of what is stored, up to 32 bytes.
     static void stream(float* p, F32 v) { stream(p, p + 8, v); }
     static void stream(float* low, float* high, F32 v) {

@@ -107,6 +107,7 @@ struct Simd {
         _mm512_mask_storeu_pd(p, static_cast<__mmask8>(lanes), v);
     }
 
+    static constexpr bool streams = true;
     // Stores that pass the cache by; p is a multiple of what is stored.
     static void stream(float* p, F32 v) { _mm512_stream_ps(p, v); }
     static void stream(float* low, float* high, F32 v) {

@@ -150,11 +150,7 @@ struct Simd {
                 p[i] = v.at[i];
     }
 
-    // Plain C++ has no stores that pass the cache by.
-    template <class... Arguments>
-    static void stream(Arguments... arguments) {
-        put(arguments...);
-    }
+    static constexpr bool streams = false; // plain C++ has no stores that pass the cache by
     static void fence() {}
 
     // Gathers what a rounding test asks of many values; read once.

@@ -1,6 +1,6 @@
 #include "simd/avx512.hpp"
 
-#include "kernels/encodings.hpp"
+#include "targets/kernels_of.hpp"
 
 namespace ropewalk {
 

@@ -1,6 +1,6 @@
 #include "simd/scalar.hpp"
 
-#include "kernels/encodings.hpp"
+#include "targets/kernels_of.hpp"
 
 namespace ropewalk {
 

@@ -1,0 +1,98 @@
+#include "plans/filling.hpp"
+
+#include "exact/rounding.hpp"
+
+namespace ropewalk {
+
+std::int64_t element_bytes(Type type) {
+    return type == Type::float64 ? 8 : type == Type::float32 ? 4 : 2;
+}
+
+Filling::Filling(const Kernels& kernels_, const Frequencies& frequencies_,
+                 const Positions& positions_, Type type_, Layout layout_, const Table& table_)
+    : Exact{fill_lanes}, kernels(kernels_), frequencies(frequencies_), positions(positions_),
+      type(type_), layout(layout_), table(table_) {}
+
+const Kernels::Filling& Filling::kernel(Stores stores) const {
+    const auto& all = stores == Stores::streamed ? kernels.streamed : kernels.cached;
+    return all.of[static_cast<int>(type)][static_cast<int>(layout)];
+}
+
+std::int64_t Filling::pair_bytes() const {
+    return element_bytes(type) * (layout == Layout::apart ? 1 : 2);
+}
+
+Filling Filling::run(std::int64_t begin, std::int64_t count, std::int64_t first) const {
+    Filling part = *this;
+    const std::int64_t bytes = begin * table.row_stride * element_bytes(type);
+    part.positions = {count, first, 1};
+    part.table.rows = count;
+    part.table.first = static_cast<char*>(table.first) + bytes;
+    if (layout == Layout::apart)
+        part.table.second = static_cast<char*>(table.second) + bytes;
+    return part;
+}
+
+Filling Filling::shifted(int by) const {
+    Filling result = *this;
+    result.shift = by;
+    if (by != 0) {
+        result.table.first = static_cast<char*>(table.first) + by * pair_bytes();
+        --result.table.rows;
+    }
+    return result;
+}
+
+void Filling::fill_rows(std::int64_t begin, std::int64_t end) const {
+    const GroupedFrequencies& groups = grouped();
+    const std::int64_t width = groups.row_doubles(precision());
+    const Scratch values(width);
+    for (std::int64_t row = begin; row < end; ++row) {
+        groups.evaluate(positions.at(row), precision(), values.data());
+        kernel(Stores::cached).fill_row(values.data(), width / groups.groups(), table, row, this);
+    }
+}
+
+template <class Element>
+void Filling::store(const SineCosine& value, std::int64_t row, std::int64_t lane) const {
+    Element* const first = static_cast<Element*>(table.first) + row * table.row_stride;
+    if (layout == Layout::apart) {
+        Element* const second = static_cast<Element*>(table.second) + row * table.row_stride;
+        round_to(value.sine, first[lane]);
+        round_to(value.cosine, second[lane]);
+    } else {
+        const int sine_at = layout == Layout::sine_first ? 0 : 1;
+        round_to(value.sine, first[2 * lane + sine_at]);
+        round_to(value.cosine, first[2 * lane + 1 - sine_at]);
+    }
+}
+
+void Filling::fill_lane(const SineCosine& value, std::int64_t row, std::int64_t lane) const {
+    switch (type) {
+    case Type::float32:
+        return store<float>(value, row, lane);
+    case Type::float16:
+        return store<Float16>(value, row, lane);
+    case Type::bfloat16:
+        return store<BFloat16>(value, row, lane);
+    case Type::float64:
+        return store<double>(value, row, lane);
+    }
+}
+
+void Filling::fill_lanes(const Exact* self, std::int64_t row, std::int64_t group, unsigned lanes) {
+    const auto& filling = *static_cast<const Filling*>(self);
+    if (row < 0 || row >= filling.table.rows)
+        return;
+    const std::int64_t pairs = filling.table.pairs;
+    for (int i = 0; i < group_pairs; ++i) {
+        const std::int64_t lane = group * group_pairs + i;
+        if ((lanes >> i & 1U) == 0 || lane >= pairs)
+            continue;
+        const std::int64_t pair = (lane + filling.shift) % pairs;
+        const Position position = filling.positions.at(pair < filling.shift ? row + 1 : row);
+        filling.fill_lane(sine_cosine(position, filling.frequencies[pair]), row, lane);
+    }
+}
+
+} // namespace ropewalk

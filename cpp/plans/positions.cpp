@@ -1,0 +1,83 @@
+#include "plans/positions.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace ropewalk {
+namespace {
+
+constexpr std::int64_t largest_position = std::int64_t{1} << 53;
+
+// Compared as integers: 2^53 + 1 is 2^53 in float64.
+template <class Value>
+bool equals(Value value, std::int64_t integer) {
+    const auto whole = static_cast<std::int64_t>(value);
+    return whole == integer && static_cast<Value>(whole) == value;
+}
+
+template <class Value>
+bool is_progression(const Value* values, std::int64_t count, std::int64_t first,
+                    std::int64_t step) {
+    for (std::int64_t i = 0; i < count; ++i)
+        if (!equals(values[i], first + step * i))
+            return false;
+    return true;
+}
+
+template <class Value>
+std::int64_t stretch_of(const Value* values, std::int64_t count) {
+    const auto first = static_cast<std::int64_t>(values[0]);
+    std::int64_t length = 0;
+    while (length < count && equals(values[length], first + length))
+        ++length;
+    return std::max<std::int64_t>(length, 1);
+}
+
+bool is_bad(std::int64_t value) { return value > largest_position || value < -largest_position; }
+bool is_bad(double value) {
+    return !(std::fabs(value) <= static_cast<double>(largest_position)); // NaN too
+}
+
+template <class Value>
+std::int64_t first_bad_of(const Value* values, std::int64_t count) {
+    for (std::int64_t i = 0; i < count; ++i)
+        if (is_bad(values[i]))
+            return i;
+    return -1;
+}
+
+} // namespace
+
+Position Positions::at(std::int64_t row) const {
+    if (integers != nullptr)
+        return Position::of(integers[row]);
+    if (reals != nullptr)
+        return Position::of(reals[row]);
+    return Position::of(first + step * row);
+}
+
+Positions Positions::simplified(std::int64_t least) const {
+    if (!in_array() || count < std::max<std::int64_t>(least, 2))
+        return *this;
+    const auto from = [&](std::int64_t row) {
+        return integers != nullptr ? integers[row] : static_cast<std::int64_t>(reals[row]);
+    };
+    const Positions progression{count, from(0), from(1) - from(0)};
+    const bool found = integers != nullptr
+                           ? is_progression(integers, count, progression.first, progression.step)
+                           : is_progression(reals, count, progression.first, progression.step);
+    return found ? progression : *this;
+}
+
+std::int64_t Positions::stretch(std::int64_t row, std::int64_t end) const {
+    return integers != nullptr ? stretch_of(integers + row, end - row)
+                               : stretch_of(reals + row, end - row);
+}
+
+std::int64_t Positions::first_bad() const {
+    if (integers != nullptr)
+        return first_bad_of(integers, count);
+    return reals != nullptr ? first_bad_of(reals, count) : -1;
+}
+
+} // namespace ropewalk

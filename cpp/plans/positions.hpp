@@ -1,0 +1,29 @@
+// The positions of a table's rows.
+#pragma once
+
+#include <cstdint>
+
+#include "exact/turns.hpp"
+
+namespace ropewalk {
+
+// first + step * row, or the array that is not null. Finite, and at most 2^53 in size.
+struct Positions {
+    std::int64_t count;
+    std::int64_t first = 0, step = 0;
+    const std::int64_t* integers = nullptr;
+    const double* reals = nullptr;
+
+    Position at(std::int64_t row) const;
+    bool in_array() const { return integers != nullptr || reals != nullptr; }
+    // The same as first + step * row, where an array of at least `least` positions says just that.
+    Positions simplified(std::int64_t least) const;
+    // How many positions from that row on, before row `end`, are integers that count upwards by
+    // one; 1 at least. For arrays.
+    std::int64_t stretch(std::int64_t row, std::int64_t end) const;
+    // The first position that is not finite or larger than 2^53 in size; -1 when there is none.
+    // For arrays, which alone come unchecked.
+    std::int64_t first_bad() const;
+};
+
+} // namespace ropewalk

@@ -1,0 +1,45 @@
+// The table of one target: every kernel for its type of lanes.
+#pragma once
+
+#include "kernels/encodings.hpp"
+#include "kernels/sincos.hpp"
+#include "targets/kernels.hpp"
+
+namespace {
+
+using ropewalk::Type;
+
+template <class S, template <class, Layout> class Writer, bool streamed>
+constexpr void set_layouts(ropewalk::Kernels::Filling (&of)[ropewalk::layouts]) {
+    constexpr Layout s = Layout::sine_first, c = Layout::cosine_first, a = Layout::apart;
+    of[static_cast<int>(s)] = {fill_row<S, Writer<S, s>, s, streamed>,
+                               fill_around<S, Writer<S, s>, s, streamed>};
+    of[static_cast<int>(c)] = {fill_row<S, Writer<S, c>, c, streamed>,
+                               fill_around<S, Writer<S, c>, c, streamed>};
+    of[static_cast<int>(a)] = {fill_row<S, Writer<S, a>, a, streamed>,
+                               fill_around<S, Writer<S, a>, a, streamed>};
+}
+
+template <class S, bool streamed>
+constexpr ropewalk::Kernels::Fillings fillings_of() {
+    ropewalk::Kernels::Fillings all{};
+    set_layouts<S, Float32Writer, streamed>(all.of[static_cast<int>(Type::float32)]);
+    set_layouts<S, Float16Writer, streamed>(all.of[static_cast<int>(Type::float16)]);
+    set_layouts<S, BFloat16Writer, streamed>(all.of[static_cast<int>(Type::bfloat16)]);
+    set_layouts<S, Float64Writer, streamed>(all.of[static_cast<int>(Type::float64)]);
+    return all;
+}
+
+template <class S>
+constexpr ropewalk::Kernels kernels_of(const char* isa) {
+    return {isa,
+            evaluate_plain_row<S>,
+            evaluate_precise_row<S>,
+            turn_row<Plain<S>>,
+            turn_row<Precise<S>>,
+            S::fence,
+            fillings_of<S, false>(),
+            fillings_of<S, S::streams>()};
+}
+
+} // namespace
