@@ -15,7 +15,7 @@ constexpr std::int64_t piece = std::int64_t{256} << 10;
 
 template <class Function>
 void in_pieces(std::int64_t bytes, int threads, Function function) {
-    const auto task = [&](std::int64_t i) {
+    const auto task = [&](std::int64_t i, int) {
         const std::int64_t begin = i * piece;
         function(begin, begin + piece < bytes ? piece : bytes - begin);
     };

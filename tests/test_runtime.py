@@ -245,6 +245,27 @@ def test_children_forked_after_a_call_may_call_too(run_python: RunPython) -> Non
     assert (result.stdout, result.returncode) == ("0\n", 0)
 
 
+FORK_AND_COUNT = """
+import os, signal
+import ropewalk as rw
+
+rw.set_num_threads(3)
+rw.sinusoidal_encoding(range(20000), 64)
+child = os.fork()
+if child == 0:
+    signal.alarm(30)
+    rw.sinusoidal_encoding(range(20000), 64)
+    os._exit(len(os.listdir("/proc/self/task")))
+_, status = os.waitpid(child, 0)
+print(os.waitstatus_to_exitcode(status))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="counts the threads in /proc")
+def test_a_forked_child_starts_threads_of_its_own(run_python: RunPython) -> None:
+    assert run_python(FORK_AND_COUNT).stdout == "3\n"
+
+
 # A call with little memory left: some KiB more than the process has when it is made.
 MEMORY = """
 import resource

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <optional>
+#include <vector>
 
 #include "exact/sincos.hpp"
 #include "plans/pool.hpp"
@@ -41,7 +42,7 @@ class Progression {
         return super_of(index_ + filling_.table.rows - 1) - super_of(index_) + 1;
     }
 
-    void fill_super_block(std::int64_t number) const {
+    void fill_super_block(std::int64_t number, const Workspace& workspace) const {
         const GroupedFrequencies& grouped = filling_.grouped();
         const Precision precision = filling_.precision();
         const auto turn_row = precision == Precision::plain ? filling_.kernels.turn_plain_row
@@ -50,25 +51,24 @@ class Progression {
         const std::int64_t groups = grouped.groups(), width = grouped.row_doubles(precision);
         const std::int64_t group_doubles = width / groups;
 
-        const Scratch anchor(width), centres(2 * width), spare(4 * group_pairs * groups);
+        double* const anchor = workspace.row.data();
         const std::int64_t start = (super_of(index_) + number) * GroupedFrequencies::super_rows;
         const std::int64_t position = origin_ + step_ * start;
-        grouped.evaluate(Position::of(position), Position::of(position + step_), precision,
-                         anchor.data());
+        grouped.evaluate(Position::of(position), Position::of(position + step_), precision, anchor);
         for (std::int64_t block = 0; block < GroupedFrequencies::super_blocks; block += 2) {
             const std::int64_t row = start + block * block_rows - index_;
             if (row + block_rows + reach < 0 || row - reach >= filling_.table.rows)
                 continue;
             for (int i = 0; i < 2; ++i) {
-                double* const centre = centres.data() + i * group_doubles;
-                turn_row(anchor.data(), rows_->blocks.data() + (block + i) * width, groups, centre,
+                double* const centre = workspace.centres.data() + i * group_doubles;
+                turn_row(anchor, rows_->blocks.data() + (block + i) * width, groups, centre,
                          2 * group_doubles);
                 const std::int64_t at = row + i * block_rows;
                 if (at >= 0 && at < filling_.table.rows)
                     kernel.fill_row(centre, 2 * group_doubles, filling_.table, at, &filling_);
             }
-            kernel.fill_around(centres.data(), rows_->steps.data(), filling_.table, row,
-                               spare.data(), &filling_);
+            kernel.fill_around(workspace.centres.data(), rows_->steps.data(), filling_.table, row,
+                               workspace.spare.data(), &filling_);
         }
         if (stores_ == Stores::streamed)
             filling_.kernels.fence();
@@ -89,23 +89,24 @@ class Progression {
 
 // Rows begin .. end - 1 of positions in an array: stretches that count upwards, as in a batch of
 // ranges, are filled as such.
-void fill_stretches(const Filling& filling, std::int64_t begin, std::int64_t end) {
+void fill_stretches(const Filling& filling, std::int64_t begin, std::int64_t end,
+                    const Workspace& workspace) {
     std::int64_t pending = begin;
     for (std::int64_t row = begin; row < end;) {
         const std::int64_t length = filling.positions.stretch(row, end);
         if (length >= shortest_progression) {
-            filling.fill_rows(pending, row);
+            filling.fill_rows(pending, row, workspace);
             const Position first = filling.positions.at(row);
             const auto size = static_cast<std::int64_t>(first.magnitude);
             const Filling part = filling.run(row, length, first.negative ? -size : size);
             const Progression progression(part, Stores::cached);
             for (std::int64_t i = 0; i < progression.super_blocks(); ++i)
-                progression.fill_super_block(i);
+                progression.fill_super_block(i, workspace);
             pending = row + length;
         }
         row += length;
     }
-    filling.fill_rows(pending, end);
+    filling.fill_rows(pending, end, workspace);
 }
 
 bool is_long_progression(const Positions& positions) {
@@ -129,16 +130,48 @@ int pairs_before_line(const Filling& filling) {
     return -1;
 }
 
+// Task(i, workspace) for i = 0 .. tasks - 1; nothing is allocated once tasks run.
+template <class Function>
+void run_fillings(const Filling& filling, std::int64_t tasks, int threads,
+                  const Function& function) {
+    std::vector<Workspace> workspaces;
+    for (std::int64_t i = 0; i < std::min<std::int64_t>(tasks, threads); ++i)
+        workspaces.emplace_back(filling);
+    const auto task = [&](std::int64_t i, int worker) {
+        function(i, workspaces[static_cast<std::size_t>(worker)]);
+    };
+    run_tasks(tasks, threads, Task(task));
+}
+
 void fill_progression(const Filling& filling, Stores stores, int threads) {
     const int shift = pairs_before_line(filling);
     if (shift > 0) { // what the shifted rows leave out
-        filling.fill_rows(0, 1);
-        filling.fill_rows(filling.table.rows - 1, filling.table.rows);
+        const Workspace workspace(filling);
+        filling.fill_rows(0, 1, workspace);
+        filling.fill_rows(filling.table.rows - 1, filling.table.rows, workspace);
     }
     const Filling shifted = filling.shifted(std::max(shift, 0));
     const Progression progression(shifted, shift < 0 ? Stores::cached : stores);
-    run_tasks(progression.super_blocks(), threads,
-              Task([&](std::int64_t i) { progression.fill_super_block(i); }));
+    run_fillings(shifted, progression.super_blocks(), threads,
+                 [&](std::int64_t super, const Workspace& workspace) {
+                     progression.fill_super_block(super, workspace);
+                 });
+}
+
+void fill_one_by_one(const Filling& filling, int threads) {
+    const bool in_array = filling.positions.in_array();
+    if (in_array && filling.table.rows >= shortest_progression)
+        filling.grouped().unit_rows(filling.precision()); // before tasks run
+    constexpr std::int64_t task_rows = GroupedFrequencies::super_rows;
+    run_fillings(filling, (filling.table.rows + task_rows - 1) / task_rows, threads,
+                 [&](std::int64_t task, const Workspace& workspace) {
+                     const std::int64_t begin = task * task_rows;
+                     const std::int64_t end = std::min(begin + task_rows, filling.table.rows);
+                     if (in_array)
+                         fill_stretches(filling, begin, end, workspace);
+                     else
+                         filling.fill_rows(begin, end, workspace);
+                 });
 }
 
 } // namespace
@@ -150,16 +183,9 @@ void fill_table(const Kernels& kernels, const Frequencies& frequencies, const Po
     const Filling filling(kernels, frequencies, positions.simplified(shortest_progression), type,
                           layout, table);
     if (is_long_progression(filling.positions))
-        return fill_progression(filling, stores, threads);
-    constexpr std::int64_t task_rows = GroupedFrequencies::super_rows;
-    const auto fill_task = [&](std::int64_t task) {
-        const std::int64_t begin = task * task_rows, end = std::min(begin + task_rows, table.rows);
-        if (filling.positions.in_array())
-            fill_stretches(filling, begin, end);
-        else
-            filling.fill_rows(begin, end);
-    };
-    run_tasks((table.rows + task_rows - 1) / task_rows, threads, Task(fill_task));
+        fill_progression(filling, stores, threads);
+    else
+        fill_one_by_one(filling, threads);
 }
 
 void fill_matrices(const Frequencies& frequencies, const Positions& positions, Pairing pairing,
@@ -168,7 +194,7 @@ void fill_matrices(const Frequencies& frequencies, const Positions& positions, P
     const std::int64_t stride = pairing == Pairing::neighbours ? 2 : 1;
     const std::int64_t apart = pairing == Pairing::neighbours ? 1 : pairs;
     const double sign = upper == UpperSine::positive ? 1.0 : -1.0;
-    const auto fill_matrix = [&](std::int64_t row) {
+    const auto fill_matrix = [&](std::int64_t row, int) {
         const Position position = positions.at(row);
         double* const matrix = matrices + row * dim * dim;
         std::fill_n(matrix, dim * dim, 0.0);

@@ -43,15 +43,20 @@ Filling Filling::shifted(int by) const {
     return result;
 }
 
-void Filling::fill_rows(std::int64_t begin, std::int64_t end) const {
+void Filling::fill_rows(std::int64_t begin, std::int64_t end, const Workspace& workspace) const {
     const GroupedFrequencies& groups = grouped();
-    const std::int64_t width = groups.row_doubles(precision());
-    const Scratch values(width);
+    const std::int64_t stride = groups.row_doubles(precision()) / groups.groups();
+    double* const values = workspace.row.data();
     for (std::int64_t row = begin; row < end; ++row) {
-        groups.evaluate(positions.at(row), precision(), values.data());
-        kernel(Stores::cached).fill_row(values.data(), width / groups.groups(), table, row, this);
+        groups.evaluate(positions.at(row), precision(), values);
+        kernel(Stores::cached).fill_row(values, stride, table, row, this);
     }
 }
+
+Workspace::Workspace(const Filling& filling)
+    : row(filling.grouped().row_doubles(filling.precision())),
+      centres(2 * filling.grouped().row_doubles(filling.precision())),
+      spare(4 * group_pairs * filling.grouped().groups()) {}
 
 template <class Element>
 void Filling::store(const SineCosine& value, std::int64_t row, std::int64_t lane) const {

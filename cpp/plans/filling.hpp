@@ -16,6 +16,8 @@ enum class Stores { cached, streamed };
 
 std::int64_t element_bytes(Type type);
 
+struct Workspace;
+
 // As an Exact it writes what a kernel's rounding test leaves open.
 struct Filling : Exact {
     const Kernels& kernels;
@@ -42,13 +44,22 @@ struct Filling : Exact {
     // its own; the last row is left out.
     Filling shifted(int by) const;
 
-    void fill_rows(std::int64_t begin, std::int64_t end) const;
+    void fill_rows(std::int64_t begin, std::int64_t end, const Workspace& workspace) const;
 
   private:
     static void fill_lanes(const Exact* self, std::int64_t row, std::int64_t group, unsigned lanes);
     void fill_lane(const SineCosine& value, std::int64_t row, std::int64_t lane) const;
     template <class Element>
     void store(const SineCosine& value, std::int64_t row, std::int64_t lane) const;
+};
+
+// What one thread needs to fill a table.
+struct Workspace {
+    Scratch row;
+    Scratch centres; // two rows
+    Scratch spare;   // where rows outside the table go
+
+    explicit Workspace(const Filling& filling);
 };
 
 } // namespace ropewalk

@@ -4,7 +4,6 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
-#include <exception>
 #include <fstream>
 #include <memory>
 #include <mutex>
@@ -60,19 +59,12 @@ struct Job {
     std::atomic<int> places; // for further workers
     std::atomic<std::int64_t> next{0};
     std::atomic<std::int64_t> unfinished;
-    std::atomic<bool> failed{false};
-    std::exception_ptr error; // of the first task that failed
 
     Job(Task t, std::int64_t n, int workers) : task(t), count(n), places(workers), unfinished(n) {}
 
-    void work() {
+    void work(int worker) {
         for (std::int64_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < count;) {
-            try {
-                task(i);
-            } catch (...) {
-                if (!failed.exchange(true))
-                    error = std::current_exception();
-            }
+            task(i, worker);
             unfinished.fetch_sub(1, std::memory_order_acq_rel);
         }
     }
@@ -106,15 +98,11 @@ class Pool {
             calls_.fetch_add(1, std::memory_order_release);
         }
         wake_.notify_all();
-        job->work();
+        job->work(0);
         while (!job->done())
             pause(); // the last tasks of the others are running: they are short
-        {
-            const std::lock_guard lock(mutex_);
-            job_.reset();
-        }
-        if (job->error)
-            std::rethrow_exception(job->error);
+        const std::lock_guard lock(mutex_);
+        job_.reset();
         return true;
     }
 
@@ -141,8 +129,10 @@ class Pool {
                     return;
                 job = job_;
             }
-            if (job && job->places.fetch_sub(1, std::memory_order_relaxed) > 0)
-                job->work();
+            if (!job)
+                continue;
+            if (const int place = job->places.fetch_sub(1, std::memory_order_relaxed); place > 0)
+                job->work(place);
         }
     }
 
@@ -195,7 +185,7 @@ void run_tasks(std::int64_t count, int threads, Task task) {
     if (count > 1 && threads > 1 && pool().try_run(count, threads, task))
         return;
     for (std::int64_t i = 0; i < count; ++i)
-        task(i);
+        task(i, 0);
 }
 
 int available_threads() {

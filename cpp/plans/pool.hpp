@@ -14,18 +14,21 @@ namespace ropewalk {
 class Task {
   public:
     template <class Function>
-    explicit Task(const Function& function)
-        : function_(&function),
-          call_([](const void* f, std::int64_t i) { (*static_cast<const Function*>(f))(i); }) {}
-    void operator()(std::int64_t index) const { call_(function_, index); }
+    explicit Task(const Function& function) : function_(&function), call_(&call<Function>) {}
+    void operator()(std::int64_t index, int worker) const { call_(function_, index, worker); }
 
   private:
+    template <class Function>
+    static void call(const void* function, std::int64_t index, int worker) {
+        (*static_cast<const Function*>(function))(index, worker);
+    }
+
     const void* function_;
-    void (*call_)(const void*, std::int64_t);
+    void (*call_)(const void*, std::int64_t, int);
 };
 
-// task(0) .. task(count - 1) on up to `threads` threads; returns when all are done. What a task
-// throws is thrown here; other tasks may have run or not.
+// task(0, w) .. task(count - 1, w) on up to `threads` threads, w being the thread's number from 0
+// on; returns when all are done. Tasks must not throw, and so must not allocate.
 void run_tasks(std::int64_t count, int threads, Task task);
 
 // What the process may use: its processor affinity, cut by the quota of its cgroup, at least 1.

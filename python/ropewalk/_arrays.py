@@ -91,7 +91,7 @@ def positions(name: str, values: ArrayLike | range) -> tuple[range | NDArray[Any
         if too_large.any():
             _refuse_position(name, array[too_large][0])
     wanted = np.float64 if array.dtype.kind == "f" else np.int64
-    core = np.ascontiguousarray(array, dtype=wanted)
+    core = np.require(array, wanted, "CA")
     bad = _core.first_bad_position(core)
     if bad >= 0:
         _refuse_position(name, core.reshape(-1)[bad])
@@ -181,16 +181,16 @@ def result(
 
 
 def core_view(array: NDArray[Any]) -> NDArray[Any]:
-    """Return what the core may write for `array`: C order, bfloat16 as its bits.
+    """Return what the core may write for `array`: C order, aligned, bfloat16 as its bits.
 
-    Where `array` is not in C order this is new memory, for `filled` to copy.
+    Where `array` is not so this is new memory, for `filled` to copy.
     """
-    core = array if array.flags.c_contiguous else np.empty(array.shape, array.dtype)
+    core = array if array.flags.carray else np.empty(array.shape, array.dtype)
     return core if is_real_float(core.dtype) else core.view(np.uint16)
 
 
 def filled(array: NDArray[Any], core: NDArray[Any]) -> NDArray[Any]:
     """Return `array` once the core has filled its `core_view`."""
-    if core is not array and not array.flags.c_contiguous:
+    if core is not array and not array.flags.carray:
         array[...] = core.view(array.dtype)
     return array
