@@ -68,53 +68,77 @@ void fill_row(const double* values, std::int64_t stride, const Table& table, std
     });
 }
 
-// The values of one group in the four rows centre +- j of two blocks.
-template <class Row>
-struct Four {
-    typename Row::Value value[4];
+// The values of one group in the rows centre +- j of one block or two.
+template <class Row, unsigned blocks>
+struct Around {
+    typename Row::Value value[2 * blocks];
 
-    [[gnu::always_inline]] Four(const double* centres, const double* step) {
+    [[gnu::always_inline]] Around(const double* centres, const double* step) {
         const typename Row::Value by = Row::load(step);
         Row::turn(Row::load(centres), by, value[0], value[1]);
-        Row::turn(Row::load(centres + Row::group_doubles), by, value[2], value[3]);
+        if constexpr (blocks == 2)
+            Row::turn(Row::load(centres + Row::group_doubles), by, value[2], value[3]);
     }
 };
 
-template <class Writer>
+constexpr std::int64_t row_at(std::int64_t row, std::int64_t j, unsigned i) {
+    return row + i / 2 * block_rows + (i % 2 == 0 ? j : -j);
+}
+
+template <class Writer, unsigned blocks>
 [[gnu::noinline, gnu::cold]] void decide(const double* centres, const double* step,
                                          std::int64_t row, std::int64_t j, std::int64_t group,
                                          const Exact* exact) {
-    const Four<typename Writer::Row> four(centres, step);
-    const std::int64_t rows[4] = {row + j, row - j, row + block_rows + j, row + block_rows - j};
-    for (int i = 0; i < 4; ++i)
-        if (const unsigned lanes = Writer::undecided(four.value[i]))
-            exact->fill(exact, rows[i], group, lanes);
+    const Around<typename Writer::Row, blocks> around(centres, step);
+    for (unsigned i = 0; i < 2 * blocks; ++i)
+        if (const unsigned lanes = Writer::undecided(around.value[i]))
+            exact->fill(exact, row_at(row, j, i), group, lanes);
+}
+
+// Rows centre +- j of one block or two; groups of centres stand two apart.
+template <class S, class Writer, Layout layout, bool streamed, unsigned blocks>
+void fill_rows_at(const double* centres, const double* steps, const Table& table, std::int64_t row,
+                  std::int64_t j, void* spare, const Exact* exact) {
+    using Row = typename Writer::Row;
+    Place<Writer, layout> place[2 * blocks];
+    for (unsigned i = 0; i < 2 * blocks; ++i)
+        place[i] = Place<Writer, layout>::of_row(table, row_at(row, j, i), spare);
+    each_group<S, layout, streamed>(
+        table, [&](std::int64_t group, auto store) __attribute__((always_inline)) {
+            const double* const centre = centres + group * 2 * Row::group_doubles;
+            const double* const step = steps + group * Row::group_doubles;
+            const Around<Row, blocks> around(centre, step);
+            typename Writer::Doubt doubt;
+            place[0].write(group, around.value[0], store, doubt);
+            place[1].write(group, around.value[1], store, doubt);
+            if constexpr (blocks == 2) {
+                place[2].write(group, around.value[2], store, doubt);
+                place[3].write(group, around.value[3], store, doubt);
+            }
+            if (doubt.any()) [[unlikely]]
+                decide<Writer, blocks>(centre, step, row, j, group, exact);
+        });
 }
 
 template <class S, class Writer, Layout layout, bool streamed>
 void fill_around(const double* centres, const double* steps, const Table& table, std::int64_t row,
                  void* spare, const Exact* exact) {
-    using Row = typename Writer::Row;
-    using Rows = Place<Writer, layout>;
-    const std::int64_t groups = (table.pairs + group_pairs - 1) / group_pairs;
-    for (std::int64_t j = 1; j <= reach; ++j, steps += groups * Row::group_doubles) {
-        const Rows place[4] = {Rows::of_row(table, row + j, spare),
-                               Rows::of_row(table, row - j, spare),
-                               Rows::of_row(table, row + block_rows + j, spare),
-                               Rows::of_row(table, row + block_rows - j, spare)};
-        each_group<S, layout, streamed>(
-            table, [&](std::int64_t group, auto store) __attribute__((always_inline)) {
-                const double* const centre = centres + group * 2 * Row::group_doubles;
-                const double* const step = steps + group * Row::group_doubles;
-                const Four<Row> four(centre, step);
-                typename Writer::Doubt doubt;
-                place[0].write(group, four.value[0], store, doubt);
-                place[1].write(group, four.value[1], store, doubt);
-                place[2].write(group, four.value[2], store, doubt);
-                place[3].write(group, four.value[3], store, doubt);
-                if (doubt.any()) [[unlikely]]
-                    decide<Writer>(centre, step, row, j, group, exact);
-            });
+    constexpr int width = Writer::Row::group_doubles;
+    const std::int64_t groups = (table.pairs + group_pairs - 1) / group_pairs,
+                       next = row + block_rows;
+    const auto inside = [&](std::int64_t r) { return r >= 0 && r < table.rows; };
+    for (std::int64_t j = 1; j <= reach; ++j, steps += groups * width) {
+        const bool first = inside(row - j) || inside(row + j);
+        const bool second = inside(next - j) || inside(next + j);
+        if (first && second)
+            fill_rows_at<S, Writer, layout, streamed, 2>(centres, steps, table, row, j, spare,
+                                                         exact);
+        else if (first)
+            fill_rows_at<S, Writer, layout, streamed, 1>(centres, steps, table, row, j, spare,
+                                                         exact);
+        else if (second)
+            fill_rows_at<S, Writer, layout, streamed, 1>(centres + width, steps, table, next, j,
+                                                         spare, exact);
     }
 }
 

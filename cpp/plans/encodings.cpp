@@ -38,11 +38,11 @@ class Progression {
             rows_ = &own_.emplace(filling.grouped().rows(step_, filling.precision()));
     }
 
-    std::int64_t super_blocks() const {
-        return super_of(index_ + filling_.table.rows - 1) - super_of(index_) + 1;
+    std::int64_t tasks() const {
+        return task_of(index_ + filling_.table.rows - 1) - task_of(index_) + 1;
     }
 
-    void fill_super_block(std::int64_t number, const Workspace& workspace) const {
+    void fill_task(std::int64_t number, const Workspace& workspace) const {
         const GroupedFrequencies& grouped = filling_.grouped();
         const Precision precision = filling_.precision();
         const auto turn_row = precision == Precision::plain ? filling_.kernels.turn_plain_row
@@ -52,11 +52,14 @@ class Progression {
         const std::int64_t group_doubles = width / groups;
 
         double* const anchor = workspace.row.data();
-        const std::int64_t start = (super_of(index_) + number) * GroupedFrequencies::super_rows;
-        const std::int64_t position = origin_ + step_ * start;
+        const std::int64_t start = (task_of(index_) + number) * task_rows;
+        const std::int64_t super = floor_div(start, GroupedFrequencies::super_rows);
+        const std::int64_t anchor_row = super * GroupedFrequencies::super_rows;
+        const std::int64_t position = origin_ + step_ * anchor_row;
         grouped.evaluate(Position::of(position), Position::of(position + step_), precision, anchor);
-        for (std::int64_t block = 0; block < GroupedFrequencies::super_blocks; block += 2) {
-            const std::int64_t row = start + block * block_rows - index_;
+        const std::int64_t first_block = (start - anchor_row) / block_rows;
+        for (std::int64_t block = first_block; block < first_block + task_blocks; block += 2) {
+            const std::int64_t row = anchor_row + block * block_rows - index_;
             if (row + block_rows + reach < 0 || row - reach >= filling_.table.rows)
                 continue;
             for (int i = 0; i < 2; ++i) {
@@ -75,10 +78,13 @@ class Progression {
     }
 
   private:
+    // Part of a super-block, so that small tables too have work for several threads.
+    static constexpr std::int64_t task_blocks = 8;
+    static constexpr std::int64_t task_rows = task_blocks * block_rows;
+    static_assert(GroupedFrequencies::super_blocks % task_blocks == 0 && task_blocks % 2 == 0);
+
     // Centres stand in the middle of their blocks.
-    static std::int64_t super_of(std::int64_t index) {
-        return floor_div(index + reach, GroupedFrequencies::super_rows);
-    }
+    static std::int64_t task_of(std::int64_t index) { return floor_div(index + reach, task_rows); }
 
     const Filling& filling_;
     Stores stores_;
@@ -100,8 +106,8 @@ void fill_stretches(const Filling& filling, std::int64_t begin, std::int64_t end
             const auto size = static_cast<std::int64_t>(first.magnitude);
             const Filling part = filling.run(row, length, first.negative ? -size : size);
             const Progression progression(part, Stores::cached);
-            for (std::int64_t i = 0; i < progression.super_blocks(); ++i)
-                progression.fill_super_block(i, workspace);
+            for (std::int64_t i = 0; i < progression.tasks(); ++i)
+                progression.fill_task(i, workspace);
             pending = row + length;
         }
         row += length;
@@ -152,9 +158,9 @@ void fill_progression(const Filling& filling, Stores stores, int threads) {
     }
     const Filling shifted = filling.shifted(std::max(shift, 0));
     const Progression progression(shifted, shift < 0 ? Stores::cached : stores);
-    run_fillings(shifted, progression.super_blocks(), threads,
-                 [&](std::int64_t super, const Workspace& workspace) {
-                     progression.fill_super_block(super, workspace);
+    run_fillings(shifted, progression.tasks(), threads,
+                 [&](std::int64_t task, const Workspace& workspace) {
+                     progression.fill_task(task, workspace);
                  });
 }
 

@@ -16,6 +16,7 @@ from ropewalk import _core
 LARGEST_POSITION = 2**53
 LARGEST_DIM = 2**20
 _FLOAT64 = np.dtype(np.float64)
+_REAL_FLOATS = frozenset({np.float64, np.float32, np.float16})
 
 
 def integer(name: str, value: object) -> int:
@@ -91,7 +92,7 @@ def positions(name: str, values: ArrayLike | range) -> tuple[range | NDArray[Any
         if too_large.any():
             _refuse_position(name, array[too_large][0])
     wanted = np.float64 if array.dtype.kind == "f" else np.int64
-    core = np.require(array, wanted, "CA")
+    core = np.require(array, wanted, ["C", "A"])
     bad = _core.first_bad_position(core)
     if bad >= 0:
         _refuse_position(name, core.reshape(-1)[bad])
@@ -100,7 +101,7 @@ def positions(name: str, values: ArrayLike | range) -> tuple[range | NDArray[Any
 
 def is_real_float(dtype: np.dtype[Any]) -> bool:
     """Tell whether a dtype is one of NumPy's own that float64 holds."""
-    return dtype.type in {np.float64, np.float32, np.float16}
+    return dtype.type in _REAL_FLOATS
 
 
 def _refuse_kind(name: str, array: NDArray[Any]) -> None:
