@@ -102,6 +102,8 @@ constexpr int tiny_exponent = -46;
 } // namespace
 
 SineCosine sine_cosine(Position position, const Frequency& frequency) {
+    if (position.magnitude == 0) // nearly every table has this row
+        return {{0.0, 0.0}, {1.0, 0.0}};
     const Angle angle = angle_of(position, frequency);
     SineCosine turned{};
     if (angle.remainder.high == 0)

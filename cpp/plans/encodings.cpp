@@ -33,9 +33,9 @@ class Progression {
           index_(floor_div(filling.positions.first, step_)),
           origin_(filling.positions.first - index_ * step_) {
         if (step_ == 1)
-            rows_ = &filling.grouped().unit_rows(filling.precision());
+            rows_ = &filling.grouped->unit_rows(filling.precision());
         else
-            rows_ = &own_.emplace(filling.grouped().rows(step_, filling.precision()));
+            rows_ = &own_.emplace(filling.grouped->rows(step_, filling.precision()));
     }
 
     std::int64_t tasks() const {
@@ -43,7 +43,7 @@ class Progression {
     }
 
     void fill_task(std::int64_t number, const Workspace& workspace) const {
-        const GroupedFrequencies& grouped = filling_.grouped();
+        const GroupedFrequencies& grouped = *filling_.grouped;
         const Precision precision = filling_.precision();
         const auto turn_row = precision == Precision::plain ? filling_.kernels.turn_plain_row
                                                             : filling_.kernels.turn_precise_row;
@@ -51,7 +51,7 @@ class Progression {
         const std::int64_t groups = grouped.groups(), width = grouped.row_doubles(precision);
         const std::int64_t group_doubles = width / groups;
 
-        double* const anchor = workspace.row.data();
+        double* const anchor = workspace.row();
         const std::int64_t start = (task_of(index_) + number) * task_rows;
         const std::int64_t super = floor_div(start, GroupedFrequencies::super_rows);
         const std::int64_t anchor_row = super * GroupedFrequencies::super_rows;
@@ -63,15 +63,15 @@ class Progression {
             if (row + block_rows + reach < 0 || row - reach >= filling_.table.rows)
                 continue;
             for (int i = 0; i < 2; ++i) {
-                double* const centre = workspace.centres.data() + i * group_doubles;
+                double* const centre = workspace.centres() + i * group_doubles;
                 turn_row(anchor, rows_->blocks.data() + (block + i) * width, groups, centre,
                          2 * group_doubles);
                 const std::int64_t at = row + i * block_rows;
                 if (at >= 0 && at < filling_.table.rows)
                     kernel.fill_row(centre, 2 * group_doubles, filling_.table, at, &filling_);
             }
-            kernel.fill_around(workspace.centres.data(), rows_->steps.data(), filling_.table, row,
-                               workspace.spare.data(), &filling_);
+            kernel.fill_around(workspace.centres(), rows_->steps.data(), filling_.table, row,
+                               workspace.spare(), &filling_);
         }
         if (stores_ == Stores::streamed)
             filling_.kernels.fence();
@@ -140,8 +140,10 @@ int pairs_before_line(const Filling& filling) {
 template <class Function>
 void run_fillings(const Filling& filling, std::int64_t tasks, int threads,
                   const Function& function) {
+    const std::int64_t workers = std::min<std::int64_t>(tasks, threads);
     std::vector<Workspace> workspaces;
-    for (std::int64_t i = 0; i < std::min<std::int64_t>(tasks, threads); ++i)
+    workspaces.reserve(static_cast<std::size_t>(workers));
+    for (std::int64_t i = 0; i < workers; ++i)
         workspaces.emplace_back(filling);
     const auto task = [&](std::int64_t i, int worker) {
         function(i, workspaces[static_cast<std::size_t>(worker)]);
@@ -167,7 +169,7 @@ void fill_progression(const Filling& filling, Stores stores, int threads) {
 void fill_one_by_one(const Filling& filling, int threads) {
     const bool in_array = filling.positions.in_array();
     if (in_array && filling.table.rows >= shortest_progression)
-        filling.grouped().unit_rows(filling.precision()); // before tasks run
+        filling.grouped->unit_rows(filling.precision()); // before tasks run
     constexpr std::int64_t task_rows = GroupedFrequencies::super_rows;
     run_fillings(filling, (filling.table.rows + task_rows - 1) / task_rows, threads,
                  [&](std::int64_t task, const Workspace& workspace) {

@@ -11,7 +11,7 @@ std::int64_t element_bytes(Type type) {
 Filling::Filling(const Kernels& kernels_, const Frequencies& frequencies_,
                  const Positions& positions_, Type type_, Layout layout_, const Table& table_)
     : Exact{fill_lanes}, kernels(kernels_), frequencies(frequencies_), positions(positions_),
-      type(type_), layout(layout_), table(table_) {}
+      type(type_), layout(layout_), table(table_), grouped(&frequencies_.grouped(0)) {}
 
 const Kernels::Filling& Filling::kernel(Stores stores) const {
     const auto& all = stores == Stores::streamed ? kernels.streamed : kernels.cached;
@@ -36,6 +36,7 @@ Filling Filling::run(std::int64_t begin, std::int64_t count, std::int64_t first)
 Filling Filling::shifted(int by) const {
     Filling result = *this;
     result.shift = by;
+    result.grouped = &frequencies.grouped(by);
     if (by != 0) {
         result.table.first = static_cast<char*>(table.first) + by * pair_bytes();
         --result.table.rows;
@@ -44,19 +45,17 @@ Filling Filling::shifted(int by) const {
 }
 
 void Filling::fill_rows(std::int64_t begin, std::int64_t end, const Workspace& workspace) const {
-    const GroupedFrequencies& groups = grouped();
-    const std::int64_t stride = groups.row_doubles(precision()) / groups.groups();
-    double* const values = workspace.row.data();
+    const std::int64_t stride = grouped->row_doubles(precision()) / grouped->groups();
+    double* const values = workspace.row();
     for (std::int64_t row = begin; row < end; ++row) {
-        groups.evaluate(positions.at(row), precision(), values);
+        grouped->evaluate(positions.at(row), precision(), values);
         kernel(Stores::cached).fill_row(values, stride, table, row, this);
     }
 }
 
 Workspace::Workspace(const Filling& filling)
-    : row(filling.grouped().row_doubles(filling.precision())),
-      centres(2 * filling.grouped().row_doubles(filling.precision())),
-      spare(4 * group_pairs * filling.grouped().groups()) {}
+    : width_(filling.grouped->row_doubles(filling.precision())),
+      memory_(3 * width_ + 4 * group_pairs * filling.grouped->groups()) {}
 
 template <class Element>
 void Filling::store(const SineCosine& value, std::int64_t row, std::int64_t lane) const {

@@ -16,7 +16,7 @@ enum class Stores { cached, streamed };
 
 std::int64_t element_bytes(Type type);
 
-struct Workspace;
+class Workspace;
 
 // As an Exact it writes what a kernel's rounding test leaves open.
 struct Filling : Exact {
@@ -27,11 +27,11 @@ struct Filling : Exact {
     Layout layout;
     Table table;
     int shift = 0; // see GroupedFrequencies
+    const GroupedFrequencies* grouped;
 
     Filling(const Kernels& kernels, const Frequencies& frequencies, const Positions& positions,
             Type type, Layout layout, const Table& table);
 
-    const GroupedFrequencies& grouped() const { return frequencies.grouped(shift); }
     Precision precision() const {
         return type == Type::float64 ? Precision::precise : Precision::plain;
     }
@@ -54,12 +54,17 @@ struct Filling : Exact {
 };
 
 // What one thread needs to fill a table.
-struct Workspace {
-    Scratch row;
-    Scratch centres; // two rows
-    Scratch spare;   // where rows outside the table go
-
+class Workspace {
+  public:
     explicit Workspace(const Filling& filling);
+
+    double* row() const { return memory_.data(); }
+    double* centres() const { return row() + width_; }       // two rows
+    double* spare() const { return centres() + 2 * width_; } // where rows outside the table go
+
+  private:
+    std::int64_t width_;
+    Scratch memory_;
 };
 
 } // namespace ropewalk
