@@ -152,14 +152,16 @@ def result(
     shape: tuple[int, ...],
     dtype: np.dtype[Any],
     source: object,
-) -> NDArray[Any]:
-    """Return a new array, or `out` once it is known to fit.
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return a new array, or `out` once it is known to fit, and what the core may write for it.
 
-    `source` is the argument that is read while the result is written.
+    That is in C order and aligned, bfloat16 as its bits: new memory where `out` is not so, for
+    `filled` to copy. `source` is the argument that is read while the result is written.
     """
     if out is None:
         try:
-            return np.empty(shape, dtype)
+            array = np.empty(shape, dtype)
+            return array, _bits(array)
         except ValueError:  # NumPy checks that the size fits a pointer before it allocates
             msg = f"a result of shape {shape} and dtype {dtype} is larger than any memory"
             raise ValueError(msg) from None
@@ -178,20 +180,16 @@ def result(
     if isinstance(source, np.ndarray) and np.shares_memory(out, source):
         msg = "out must not overlap the positions, got memory that both share"
         raise ValueError(msg)
-    return out
+    return out, _bits(out if out.flags.carray else np.empty(shape, dtype))
 
 
-def core_view(array: NDArray[Any]) -> NDArray[Any]:
-    """Return what the core may write for `array`: C order, aligned, bfloat16 as its bits.
-
-    Where `array` is not so this is new memory, for `filled` to copy.
-    """
-    core = array if array.flags.carray else np.empty(array.shape, array.dtype)
-    return core if is_real_float(core.dtype) else core.view(np.uint16)
+def _bits(array: NDArray[Any]) -> NDArray[Any]:
+    """Return bfloat16, of which the core knows no more than NumPy does, as unsigned integers."""
+    return array if array.dtype.type in _REAL_FLOATS else array.view(np.uint16)
 
 
 def filled(array: NDArray[Any], core: NDArray[Any]) -> NDArray[Any]:
-    """Return `array` once the core has filled its `core_view`."""
+    """Return `array` once the core has filled `core`."""
     if core is not array and not array.flags.carray:
         array[...] = core.view(array.dtype)
     return array

@@ -109,8 +109,7 @@ def sinusoidal_encoding(
     _arrays.choice("order", order, ("sin-cos", "cos-sin"))
     rows, shape = _arrays.positions("positions", positions)
     dtype = _arrays.table_dtype(dtype, out)
-    result = _arrays.result(out, (*shape, 2 * len(turning)), dtype, positions)
-    core = _arrays.core_view(result)
+    result, core = _arrays.result(out, (*shape, 2 * len(turning)), dtype, positions)
     streamed = out is not None and core.nbytes >= STREAMED_BYTES[dtype.itemsize]
     _core.fill_sinusoidal(
         turning._turns,
@@ -186,7 +185,7 @@ def shift_matrix(
     _arrays.choice("order", order, ("sin-cos", "cos-sin"))
     rows, shape = _arrays.positions("offset", offset)
     dim = 2 * len(turning)
-    result = _arrays.result(None, (*shape, dim, dim), np.dtype(np.float64), offset)
+    result, _ = _arrays.result(None, (*shape, dim, dim), np.dtype(np.float64), offset)
     _core.fill_shift_matrices(
         turning._turns,
         rows,
