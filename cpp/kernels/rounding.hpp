@@ -57,11 +57,6 @@ struct PartOfGroup {
     static unsigned lanes(int count) { return (1U << count) - 1; }
 };
 
-// A writer has
-//   Element, Row   the type in memory, and the rows it takes
-//   write          rounds, hands vectors to a store, adds to the doubt
-//   undecided      the lanes that the test with the error bound leaves open
-
 // Sixteen float32 in the order of the layout.
 template <class S, Layout layout>
 [[gnu::always_inline]] inline typename S::F32 arranged(typename S::F64 sine,
@@ -73,6 +68,11 @@ template <class S, Layout layout>
     else
         return S::zip(cosine, sine);
 }
+
+// A writer has
+//   Element, Row   the type in memory, and the rows it takes
+//   write          rounds, hands vectors to a store, adds to the doubt
+//   undecided      the lanes that the test with the error bound leaves open
 
 // A value is open when the 29 bits that float32 cuts off lie within 2^15 units of their middle, or
 // it is at most 2^-13 in size: that covers 2^-50 at every size.

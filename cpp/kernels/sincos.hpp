@@ -29,7 +29,7 @@ struct Quarters {
                       S::all(0x1p52));
     }
     // Odd quarters swap sine and cosine; sines turn negative in quarters 2 and 3, cosines in 1 and
-    // 2. Adds the lowest bits of the signs to those given.
+    // 2.
     [[gnu::always_inline]] void turn(typename S::F64& sine, typename S::F64& cosine) const {
         const auto one = S::all(std::uint64_t{1}), two = S::all(std::uint64_t{2});
         const auto swap = S::sub(S::all(std::uint64_t{0}), S::band(quarter, one));

@@ -10,8 +10,7 @@
 
 namespace ropewalk {
 
-// table[row, pair] = sine and cosine of positions[row] * frequencies[pair], for a table with no
-// lead. Streamed stores are for memory that has been written before and is larger than the cache.
+// table[row, pair] = sine and cosine of positions[row] * frequencies[pair].
 void fill_table(const Kernels& kernels, const Frequencies& frequencies, const Positions& positions,
                 Type type, Layout layout, const Table& table, Stores stores, int threads);
 
