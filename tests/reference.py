@@ -33,6 +33,245 @@ def linear_frequencies(dim: int, factor: float, base: float = 10000.0) -> list[R
     return [frequency / mp.mpf(factor) for frequency in standard_frequencies(dim, base)]
 
 
+def ntk_frequencies(dim: int, factor: Real, base: float = 10000.0) -> list[Real]:
+    """The standard frequencies of the base b' = b * factor ** (d / (d - 2)).
+
+    Peng et al., YaRN: Efficient Context Window Extension of Large Language Models, 2023, section
+    3.1.
+    """
+    larger = mp.mpf(base) * mp.power(mp.mpf(factor), mp.mpf(dim) / (dim - 2))
+    return [mp.power(larger, mp.mpf(-2 * pair) / dim) for pair in range(dim // 2)]
+
+
+def dynamic_ntk_frequencies(
+    dim: int, factor: float, trained_length: int, length: int, base: float = 10000.0
+) -> list[Real]:
+    """NTK with the factor s L / M - (s - 1) beyond the trained length M.
+
+    emozilla, Dynamically Scaled RoPE, 2023; Peng et al., YaRN, 2023, section 3.3 (s = 1).
+    """
+    if length <= trained_length:
+        return standard_frequencies(dim, base)
+    stretch = mp.mpf(factor) * length / trained_length - (mp.mpf(factor) - 1)
+    return ntk_frequencies(dim, stretch, base)
+
+
+def yarn_frequencies(
+    dim: int,
+    factor: float,
+    trained_length: int,
+    beta_fast: float = 32.0,
+    beta_slow: float = 1.0,
+    truncate: bool = True,
+    base: float = 10000.0,
+) -> list[Real]:
+    """w_i / s where pair i is slow, w_i where it is fast, a ramp over i between them.
+
+    A pair c turns beta times in L positions where L b ** (-2 c / d) = 2 pi beta. Peng et al., YaRN,
+    2023, section 3.2, with the ramp of the code published with it.
+    """
+    ends = []
+    for beta in (beta_fast, beta_slow):
+        base_to_the_pair = mp.mpf(trained_length) / (2 * mp.pi * mp.mpf(beta))
+        ends.append(mp.mpf(dim) / 2 * mp.log(base_to_the_pair) / mp.log(mp.mpf(base)))
+    low, high = ends
+    if truncate:
+        low, high = mp.floor(low), mp.ceil(high)
+    low, high = max(low, mp.mpf(0)), min(high, mp.mpf(dim - 1))
+    if low == high:
+        high += mp.mpf(1) / 1000
+    frequencies = []
+    for pair, kept in enumerate(standard_frequencies(dim, base)):
+        slowed = kept / mp.mpf(factor)
+        if pair <= low:
+            frequencies.append(kept)
+        elif pair >= high:
+            frequencies.append(slowed)
+        else:
+            frequencies.append(kept + (slowed - kept) * (pair - low) / (high - low))
+    return frequencies
+
+
+def yarn_attention_factor(
+    factor: float, mscale: float | None = None, mscale_all_dim: float | None = None
+) -> Real:
+    """g(1), or g(m) / g(a), with g(m) = 0.1 m ln s + 1, and 1 for s <= 1.
+
+    Peng et al., YaRN, 2023, section 3.4: sqrt(1 / t) = 0.1 ln s + 1. The quotient is that of
+    DeepSeek-V2, 2024, code published with the model.
+    """
+
+    def g(weight: float) -> Real:
+        return 1 if factor <= 1 else mp.mpf(weight) * mp.log(mp.mpf(factor)) / 10 + 1
+
+    if mscale is None or mscale_all_dim is None:
+        return g(1.0)
+    return g(mscale) / g(mscale_all_dim)
+
+
+def longrope_frequencies(dim: int, factors: Sequence[float], base: float = 10000.0) -> list[Real]:
+    """w_i / lambda_i. Ding et al., LongRoPE, 2024, section 3."""
+    standard = standard_frequencies(dim, base)
+    return [standard[pair] / mp.mpf(factors[pair]) for pair in range(dim // 2)]
+
+
+def longrope_attention_factor(trained_length: int, factor: Real) -> Real:
+    """sqrt(1 + ln s / ln L), and 1 for s <= 1.
+
+    Abdin et al., Phi-3 Technical Report, 2024, code published with the models.
+    """
+    if factor <= 1:
+        return mp.mpf(1)
+    return mp.sqrt(1 + mp.log(mp.mpf(factor)) / mp.log(trained_length))
+
+
+def llama3_frequencies(
+    dim: int,
+    factor: float,
+    trained_length: int,
+    low_frequency_factor: float = 1.0,
+    high_frequency_factor: float = 4.0,
+    base: float = 500000.0,
+) -> list[Real]:
+    """Kept below one wavelength, divided beyond another, blended between them.
+
+    Peng et al., YaRN, 2023, section 3.2, with r = L / wavelength; the constants are those of the
+    code published with Llama 3.1, 2024.
+    """
+    low, high = mp.mpf(low_frequency_factor), mp.mpf(high_frequency_factor)
+    frequencies = []
+    for kept in standard_frequencies(dim, base):
+        length = wavelength(kept)
+        slowed = kept / mp.mpf(factor)
+        if length < trained_length / high:
+            frequencies.append(kept)
+        elif length > trained_length / low:
+            frequencies.append(slowed)
+        else:
+            smooth = (trained_length / length - low) / (high - low)
+            frequencies.append((1 - smooth) * slowed + smooth * kept)
+    return frequencies
+
+
+def proportional_frequencies(
+    dim: int, live: int, factor: float = 1.0, base: float = 10000.0
+) -> list[Real]:
+    """w_i / s for the first pairs, 0 for the others. Barbero et al., Round and Round We Go!, 2024.
+
+    The paper has no s; it comes with the code of Gemma 4.
+    """
+    slowed = linear_frequencies(dim, factor, base)
+    return [slowed[pair] if pair < live else mp.mpf(0) for pair in range(dim // 2)]
+
+
+def clipped_frequencies(
+    dim: int, pairs: int, hard: bool = False, base: float = 10000.0
+) -> list[Real]:
+    """The last w_i times (1 + cos t) / 2, t evenly spaced over [0, pi], or times 0.
+
+    Li et al., CoPE: Clipped RoPE as A Scalable Free Lunch for Long Context LLMs, 2026.
+    """
+    frequencies = standard_frequencies(dim, base)
+    first = dim // 2 - pairs
+    for k in range(pairs):
+        step = mp.mpf(k) / (pairs - 1) if pairs > 1 else mp.mpf(0)
+        frequencies[first + k] *= 0 if hard or step == 1 else (1 + mp.cospi(step)) / 2
+    return frequencies
+
+
+def on_axes(frequencies: Sequence[Real], owners: Sequence[int], axes: int) -> list[list[Real]]:
+    """A row for every axis, with w_i in the row of the axis that turns pair i and 0 elsewhere."""
+    table = [[mp.mpf(0)] * len(frequencies) for _ in range(axes)]
+    for pair, owner in enumerate(owners):
+        table[owner][pair] = frequencies[pair]
+    return table
+
+
+def restarted_frequencies(sections: Sequence[int], base: float = 10000.0) -> list[list[Real]]:
+    """Axis a has the standard frequencies of the width 2 n_a, one axis after the other.
+
+    Heo et al., Rotary Position Embedding for Vision Transformer, 2024, section 3.
+    """
+    frequencies, owners = [], []
+    for axis, size in enumerate(sections):
+        frequencies += standard_frequencies(2 * size, base)
+        owners += [axis] * size
+    return on_axes(frequencies, owners, len(sections))
+
+
+def alternating_frequencies(dim: int, axes: int, base: float = 10000.0) -> list[list[Real]]:
+    """Pair i of the standard frequencies turns with axis i mod axes.
+
+    Su, Transformer upgrade: multimodal position encoding, 2024 (spaces.ac.cn, archive 10352), as
+    the code of HunyuanImage 3 has it.
+    """
+    owners = [pair % axes for pair in range(dim // 2)]
+    return on_axes(standard_frequencies(dim, base), owners, axes)
+
+
+def dealt_frequencies(dim: int, axes: int, base: float = 10000.0) -> list[list[Real]]:
+    """The same, the pairs of every axis put together: w_0, w_2, .. for rows, then w_1, w_3, ..
+
+    Agrawal et al., Pixtral 12B, 2024, code published with the model.
+    """
+    standard = standard_frequencies(dim, base)
+    frequencies, owners = [], []
+    for axis in range(axes):
+        for pair in range(axis, dim // 2, axes):
+            frequencies.append(standard[pair])
+            owners.append(axis)
+    return on_axes(frequencies, owners, axes)
+
+
+def mrope_owners(sections: Sequence[int], interleaved: bool = False) -> list[int]:
+    """Axis of every pair: section after section, or (t h w)(t h w) .. t t where they run out.
+
+    Wang et al., Qwen2-VL, 2024, section 2.1; Qwen3-VL Technical Report, 2025 (interleaved).
+    """
+    if not interleaved:
+        return [axis for axis, size in enumerate(sections) for _ in range(size)]
+    left = list(sections)
+    owners = []
+    for pair in range(sum(sections)):
+        axis = pair % len(sections)
+        if left[axis] == 0:
+            axis = 0
+        owners.append(axis)
+        left[axis] -= 1
+    return owners
+
+
+def mixed_frequencies(
+    dim: int, directions: Sequence[float], base: float = 10.0
+) -> list[list[Real]]:
+    """Vectors of length b ** (-4 i / d) at an angle to the first axis, and at a right angle to it.
+
+    Heo et al., Rotary Position Embedding for Vision Transformer, 2024, section 3, with the start of
+    the code published with it.
+    """
+    quarter = dim // 4
+    table = [[mp.mpf(0)] * (2 * quarter) for _ in range(2)]
+    for i in range(quarter):
+        length = mp.power(mp.mpf(base), mp.mpf(-4 * i) / dim)
+        for pair, angle in ((i, mp.mpf(directions[i])), (i + quarter, directions[i] + mp.pi / 2)):
+            cosine, sine = mp.cos_sin(angle)
+            table[0][pair], table[1][pair] = length * cosine, length * sine
+    return table
+
+
+def xpos_scale(
+    position: float, pair: int, dim: int, scale_base: float = 512.0, centre: float = 0.0
+) -> Real:
+    """zeta ** (p / s) with zeta = (i / (d / 2) + 0.4) / (1 + 0.4), p counted from the centre.
+
+    Sun et al., A Length-Extrapolatable Transformer, 2022, section 2; s is that of the code
+    published with it.
+    """
+    gamma = mp.mpf(4) / 10
+    zeta = (mp.mpf(pair) / (mp.mpf(dim) / 2) + gamma) / (1 + gamma)
+    return mp.power(zeta, (mp.mpf(position) - mp.mpf(centre)) / mp.mpf(scale_base))
+
+
 def exact_frequencies(radians: Iterable[float]) -> list[Real]:
     """The floats as the exact numbers that they are."""
     return [mp.mpf(value) for value in radians]
@@ -83,3 +322,72 @@ def in_half_pairing(values: Sequence[Any]) -> list[Any]:
     Vaswani et al., Tensor2Tensor for Neural Machine Translation, 2018: get_timing_signal_1d.
     """
     return [*values[0::2], *values[1::2]]
+
+
+def rotary_angles(position: float, frequencies: Sequence[Real]) -> list[Real]:
+    """m theta_i for the position m. Su et al., RoFormer, 2021, equation 15."""
+    return [mp.mpf(position) * frequency for frequency in frequencies]
+
+
+def rotary_angles_on_axes(
+    position: Sequence[float], frequencies: Sequence[Sequence[Real]]
+) -> list[Real]:
+    """The sum over the axes of position times frequency, for every pair.
+
+    Heo et al., Rotary Position Embedding for Vision Transformer, 2024, section 3.
+    """
+    angles = [mp.mpf(0)] * len(frequencies[0])
+    for coordinate, row in zip(position, frequencies, strict=True):
+        for pair, frequency in enumerate(row):
+            angles[pair] += mp.mpf(coordinate) * frequency
+    return angles
+
+
+def features_of_pairs(pairs: int, pairing: str) -> list[tuple[int, int]]:
+    """Where the two features of every pair stand.
+
+    Neighbours in Su et al., RoFormer, 2021, equation 34 ("interleaved"); the first and the second
+    half in Black et al., GPT-NeoX-20B, 2022, section 2.1 ("half").
+    """
+    if pairing == "half":
+        return [(pair, pair + pairs) for pair in range(pairs)]
+    return [(2 * pair, 2 * pair + 1) for pair in range(pairs)]
+
+
+def rotated(
+    row: Sequence[float],
+    angles: Sequence[Real],
+    pairing: str = "interleaved",
+    factor: Real = 1,
+) -> list[Real]:
+    """(x1 cos - x2 sin, x2 cos + x1 sin) for every pair, times an attention factor.
+
+    Su et al., RoFormer, 2021, equation 34. Features behind the pairs stay as they are.
+    """
+    result = [mp.mpf(value) for value in row]
+    for angle, (i, j) in zip(angles, features_of_pairs(len(angles), pairing), strict=True):
+        cosine, sine = mp.cos_sin(angle)
+        result[i] = mp.mpf(factor) * (mp.mpf(row[i]) * cosine - mp.mpf(row[j]) * sine)
+        result[j] = mp.mpf(factor) * (mp.mpf(row[j]) * cosine + mp.mpf(row[i]) * sine)
+    return result
+
+
+def rotation_matrix(
+    angles: Sequence[Real], pairing: str = "interleaved", factor: Real = 1
+) -> list[list[Real]]:
+    """One block [[cos, -sin], [sin, cos]] a pair. Su et al., RoFormer, 2021, equation 15."""
+    dim = 2 * len(angles)
+    matrix = [[mp.mpf(0)] * dim for _ in range(dim)]
+    for angle, (i, j) in zip(angles, features_of_pairs(len(angles), pairing), strict=True):
+        cosine, sine = mp.cos_sin(angle)
+        matrix[i][i], matrix[i][j] = mp.mpf(factor) * cosine, -mp.mpf(factor) * sine
+        matrix[j][i], matrix[j][j] = mp.mpf(factor) * sine, mp.mpf(factor) * cosine
+    return matrix
+
+
+def quarter_turn(row: Sequence[Any], pairing: str = "interleaved") -> list[Any]:
+    """(-x2, x1, -x4, x3, ..). Su et al., RoFormer, 2021, equation 34, the second vector."""
+    result = list(row)
+    for i, j in features_of_pairs(len(row) // 2, pairing):
+        result[i], result[j] = -row[j], row[i]
+    return result

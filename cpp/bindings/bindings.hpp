@@ -5,6 +5,9 @@
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 
+#include <cstdint>
+
+#include "plans/positions.hpp"
 #include "targets/kernels.hpp"
 
 namespace ropewalk {
@@ -13,6 +16,16 @@ namespace ropewalk {
 extern const Kernels* chosen_kernels;
 
 void register_encodings(pybind11::module_& m);
+void register_rotary(pybind11::module_& m);
 void register_runtime(pybind11::module_& m);
+
+void require(bool condition, const char* message);
+bool is_c_contiguous(const pybind11::array& array);
+void check_out(const pybind11::array& out, std::int64_t elements);
+Type type_of(const pybind11::array& array);
+
+// A range, or a C-contiguous array of int64 or float64 whose last axis holds the axes of a position
+// where there are several.
+Positions positions_of(const pybind11::handle& object, int axes);
 
 } // namespace ropewalk

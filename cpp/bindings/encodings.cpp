@@ -13,64 +13,19 @@ namespace py = pybind11;
 namespace ropewalk {
 namespace {
 
-void require(bool condition, const char* message) {
-    if (!condition)
-        throw py::value_error(message);
-}
-
-bool is_c_contiguous(const py::array& array) {
-    return (array.flags() & py::array::c_style) == py::array::c_style;
-}
-
-std::unique_ptr<Frequencies> frequencies_of(const py::bytes& words) {
+std::unique_ptr<Frequencies> frequencies_of(const py::bytes& words, int axes) {
     const std::string_view bytes = words;
-    require(!bytes.empty() && bytes.size() % sizeof(Frequency) == 0, "words of 32 bytes a pair");
-    std::vector<Frequency> pairs(bytes.size() / sizeof(Frequency));
-    std::memcpy(pairs.data(), bytes.data(), bytes.size());
-    return std::make_unique<Frequencies>(*chosen_kernels, std::move(pairs));
-}
-
-// A range, or a C-contiguous array of int64 or float64.
-Positions positions_of(const py::handle& object) {
-    if (PyRange_Check(object.ptr())) {
-        const auto range = py::reinterpret_borrow<py::sequence>(object);
-        const auto count = static_cast<std::int64_t>(range.size());
-        const auto at = [&](std::size_t i) { return range[i].cast<std::int64_t>(); };
-        const std::int64_t first = count > 0 ? at(0) : 0;
-        return {count, first, count > 1 ? at(1) - first : 1};
-    }
-    const auto array = py::cast<py::array>(object);
-    require(is_c_contiguous(array), "positions in C order");
-    const auto count = static_cast<std::int64_t>(array.size());
-    const char kind = array.dtype().kind();
-    require(array.itemsize() == 8 && (kind == 'i' || kind == 'f'), "positions of 8 bytes");
-    if (kind == 'i')
-        return {count, 0, 0, static_cast<const std::int64_t*>(array.data())};
-    return {count, 0, 0, nullptr, static_cast<const double*>(array.data())};
-}
-
-Type type_of(const py::array& out) {
-    switch (out.dtype().kind()) {
-    case 'f':
-        return out.itemsize() == 8   ? Type::float64
-               : out.itemsize() == 4 ? Type::float32
-                                     : Type::float16;
-    case 'u': // bfloat16, of which NumPy knows nothing, comes as its bits
-        require(out.itemsize() == 2, "bits of bfloat16");
-        return Type::bfloat16;
-    default:
-        throw py::value_error("out of a floating type");
-    }
-}
-
-void check_out(const py::array& out, std::int64_t elements) {
-    require(out.writeable() && is_c_contiguous(out) && out.size() == elements,
-            "a writable out in C order of the right size");
+    require(axes > 0 && !bytes.empty() &&
+                bytes.size() % (sizeof(Frequency) * static_cast<std::size_t>(axes)) == 0,
+            "words of 32 bytes a pair and axis");
+    std::vector<Frequency> all(bytes.size() / sizeof(Frequency));
+    std::memcpy(all.data(), bytes.data(), bytes.size());
+    return std::make_unique<Frequencies>(*chosen_kernels, std::move(all), axes);
 }
 
 void fill_sinusoidal(const Frequencies& frequencies, const py::object& positions, py::array& out,
-                     bool interleaved, bool sine_first, bool streamed, int threads) {
-    const Positions rows = positions_of(positions);
+                     bool interleaved, bool sine_first, double factor, bool streamed, int threads) {
+    const Positions rows = positions_of(positions, frequencies.axes());
     const std::int64_t pairs = frequencies.pairs();
     check_out(out, rows.count * 2 * pairs);
     const Type type = type_of(out);
@@ -83,20 +38,47 @@ void fill_sinusoidal(const Frequencies& frequencies, const py::object& positions
                           : sine_first ? Layout::sine_first
                                        : Layout::cosine_first;
     const py::gil_scoped_release release;
-    fill_table(*chosen_kernels, frequencies, rows, type, layout, table,
+    fill_table(*chosen_kernels, frequencies, rows, factor, type, layout, table,
                streamed ? Stores::streamed : Stores::cached, threads);
 }
 
-void fill_shift_matrices(const Frequencies& frequencies, const py::object& offsets, py::array& out,
-                         bool interleaved, bool sine_first, int threads) {
-    const Positions rows = positions_of(offsets);
-    const std::int64_t dim = 2 * frequencies.pairs();
-    check_out(out, rows.count * dim * dim);
+void fill_tables(const Frequencies& frequencies, const py::object& positions, py::array& cosines,
+                 py::array& sines, double factor, int threads) {
+    const Positions rows = positions_of(positions, frequencies.axes());
+    const std::int64_t pairs = frequencies.pairs();
+    check_out(cosines, rows.count * pairs);
+    check_out(sines, rows.count * pairs);
+    const Type type = type_of(cosines);
+    require(type == type_of(sines), "tables of one type");
+    const Table table{sines.mutable_data(), cosines.mutable_data(), pairs, rows.count, pairs};
+    const py::gil_scoped_release release;
+    fill_table(*chosen_kernels, frequencies, rows, factor, type, Layout::apart, table,
+               Stores::cached, threads);
+}
+
+void fill_matrices_of(Matrices kind, UpperSine upper, const Frequencies& frequencies,
+                      const py::object& positions, py::array& out, double factor, int threads) {
+    const Positions rows = positions_of(positions, frequencies.axes());
+    const std::int64_t pairs = frequencies.pairs();
+    check_out(out, rows.count * 4 * pairs * (kind == Matrices::blocks ? 1 : pairs));
     require(type_of(out) == Type::float64, "out of float64");
     auto* const matrices = static_cast<double*>(out.mutable_data());
     const py::gil_scoped_release release;
-    fill_matrices(frequencies, rows, interleaved ? Pairing::neighbours : Pairing::halves,
-                  sine_first ? UpperSine::positive : UpperSine::negative, matrices, threads);
+    fill_matrices(frequencies, rows, factor, kind, upper, matrices, threads);
+}
+
+// upper_sine: whether the sine above the diagonal is positive.
+void fill_pair_matrices(const Frequencies& frequencies, const py::object& positions, py::array& out,
+                        bool interleaved, bool upper_sine, double factor, int threads) {
+    fill_matrices_of(interleaved ? Matrices::neighbours : Matrices::halves,
+                     upper_sine ? UpperSine::positive : UpperSine::negative, frequencies, positions,
+                     out, factor, threads);
+}
+
+void fill_blocks(const Frequencies& frequencies, const py::object& positions, py::array& out,
+                 double factor, int threads) {
+    fill_matrices_of(Matrices::blocks, UpperSine::negative, frequencies, positions, out, factor,
+                     threads);
 }
 
 } // namespace
@@ -104,9 +86,11 @@ void fill_shift_matrices(const Frequencies& frequencies, const py::object& offse
 void register_encodings(py::module_& m) {
     py::class_<Frequencies>(m, "Turns").def(py::init(&frequencies_of));
     m.def("first_bad_position",
-          [](const py::object& positions) { return positions_of(positions).first_bad(); });
+          [](const py::object& positions) { return positions_of(positions, 1).first_bad(); });
     m.def("fill_sinusoidal", &fill_sinusoidal);
-    m.def("fill_shift_matrices", &fill_shift_matrices);
+    m.def("fill_tables", &fill_tables);
+    m.def("fill_matrices", &fill_pair_matrices);
+    m.def("fill_blocks", &fill_blocks);
 }
 
 } // namespace ropewalk

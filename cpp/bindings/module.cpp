@@ -39,4 +39,5 @@ PYBIND11_MODULE(_core, m, py::mod_gil_not_used()) {
     m.attr("supported_isas") = ropewalk::isa_names();
     ropewalk::register_runtime(m);
     ropewalk::register_encodings(m);
+    ropewalk::register_rotary(m);
 }

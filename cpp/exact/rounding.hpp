@@ -41,7 +41,7 @@ inline float to_odd(double value) {
     return std::bit_cast<float>(bits);
 }
 
-// Nearest, ties to even; for |value| <= 2, which is all that sines and cosines need.
+// Nearest, ties to even; for |value| < 65520, which is all that sines and cosines need.
 inline Float16 nearest_float16(float value) {
     const auto bits = std::bit_cast<std::uint32_t>(value);
     const std::uint32_t sign = (bits >> 16) & 0x8000, size = bits & 0x7fffffff;

@@ -104,7 +104,12 @@ constexpr int tiny_exponent = -46;
 SineCosine sine_cosine(Position position, const Frequency& frequency) {
     if (position.magnitude == 0) // nearly every table has this row
         return {{0.0, 0.0}, {1.0, 0.0}};
-    const Angle angle = angle_of(position, frequency);
+    return sine_cosine(angle_of(position, frequency));
+}
+
+SineCosine sine_cosine(const Angle& angle) {
+    if (angle.remainder.high == 0 && angle.quarter == 0) // no zero has a sign here
+        return {{0.0, 0.0}, {1.0, 0.0}};
     SineCosine turned{};
     if (angle.remainder.high == 0)
         turned.cosine.high = 1.0;
@@ -129,6 +134,14 @@ SineCosine sine_cosine(Position position, const Frequency& frequency) {
     if (angle.negative)
         result.sine = negated(result.sine);
     return result;
+}
+
+SineCosine scaled(const SineCosine& value, double factor) {
+    if (factor == 1.0)
+        return value;
+    const DoubleDouble by{factor, 0.0};
+    const DoubleDouble sine = product(value.sine, by), cosine = product(value.cosine, by);
+    return {fast_two_sum(sine.high, sine.low), fast_two_sum(cosine.high, cosine.low)};
 }
 
 } // namespace ropewalk

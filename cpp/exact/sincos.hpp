@@ -14,5 +14,9 @@ struct SineCosine {
 };
 
 SineCosine sine_cosine(Position position, const Frequency& frequency);
+SineCosine sine_cosine(const Angle& angle);
+
+// Both times a factor, within 2^-104 of them.
+SineCosine scaled(const SineCosine& value, double factor);
 
 } // namespace ropewalk

@@ -1,5 +1,6 @@
 #include "exact/turns.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstddef>
@@ -101,6 +102,13 @@ Words<5> fraction_of(const Words<5>& product, int shift) {
     return result;
 }
 
+// by in 1..63.
+template <int N>
+void shift_right(Words<N>& number, int by) {
+    for (int i = 0; i < N; ++i)
+        number.at[i] = number.at[i] >> by | (i + 1 < N ? number.at[i + 1] << (64 - by) : 0);
+}
+
 } // namespace
 
 Position Position::of(std::int64_t value) {
@@ -138,6 +146,32 @@ Angle angle_of(Position position, const Frequency& frequency) {
     Angle angle{negative, 0, 128 - position.shift, {}};
     angle.remainder = leading_bits(product_of_all, angle.exponent);
     return angle;
+}
+
+void TurnSum::add(Position position, const Frequency& frequency) {
+    bool negative = false;
+    const Words<5> product_of_all =
+        product<5>(position.magnitude, magnitude_of(frequency, negative));
+    Words<5> fraction = fraction_of(product_of_all, std::min(position.shift, largest_shift));
+    for (int rest = position.shift - largest_shift; rest > 0; rest -= 32)
+        shift_right(fraction, std::min(rest, 32));
+    if (negative != position.negative)
+        negate(fraction);
+    bool carry = false;
+    for (int i = 0; i < 5; ++i) {
+        const Wide sum = Wide{words_[i]} + fraction.at[i] + static_cast<std::uint64_t>(carry);
+        words_[i] = static_cast<std::uint64_t>(sum);
+        carry = (sum >> 64) != 0;
+    }
+}
+
+Angle TurnSum::angle() const {
+    Words<5> fraction{};
+    std::copy_n(words_, 5, fraction.at);
+    const bool negative = (words_[4] >> 63) != 0;
+    if (negative)
+        negate(fraction);
+    return nearest_quarter(fraction, negative);
 }
 
 LeadingTurns leading_turns_of_fraction(Position position, const Frequency& frequency) {

@@ -40,6 +40,16 @@ struct Angle {
 
 Angle angle_of(Position position, const Frequency& frequency);
 
+// A sum of positions x frequencies, one a axis: modulo one turn, within 2^-320 of it.
+class TurnSum {
+  public:
+    void add(Position position, const Frequency& frequency);
+    Angle angle() const;
+
+  private:
+    std::uint64_t words_[5] = {}; // two's complement, all of them fraction
+};
+
 // The leading 128 bits of the fraction of a turn, within 2^-127 of it for positions up to 2^53 in
 // size.
 struct LeadingTurns {
@@ -47,6 +57,10 @@ struct LeadingTurns {
 
     LeadingTurns negated() const {
         return {~high + static_cast<std::uint64_t>(low == 0), std::uint64_t{0} - low};
+    }
+    LeadingTurns operator+(LeadingTurns other) const {
+        const std::uint64_t sum = low + other.low;
+        return {high + other.high + static_cast<std::uint64_t>(sum < low), sum};
     }
 };
 

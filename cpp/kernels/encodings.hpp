@@ -12,7 +12,6 @@
 namespace {
 
 using ropewalk::block_rows;
-using ropewalk::Exact;
 using ropewalk::reach;
 using ropewalk::Table;
 
@@ -47,9 +46,10 @@ struct Place {
     }
     template <class Store>
     [[gnu::always_inline]] void write(std::int64_t group, typename Writer::Row::Value v,
-                                      Store store, typename Writer::Doubt& doubt) const {
+                                      const Writer& writer, Store store,
+                                      typename Writer::Doubt& doubt) const {
         Element* const other = layout == Layout::apart ? second + group * width : nullptr;
-        Writer::write(v, first + group * width, other, store, doubt);
+        writer.write(v, first + group * width, other, store, doubt);
     }
 };
 
@@ -57,13 +57,14 @@ template <class S, class Writer, Layout layout, bool streamed>
 void fill_row(const double* values, std::int64_t stride, const Table& table, std::int64_t row,
               const Exact* exact) {
     using Row = typename Writer::Row;
+    const Writer writer(exact);
     const auto place = Place<Writer, layout>::of_row(table, row, nullptr);
     each_group<S, layout, streamed>(table, [&](std::int64_t group, auto store) {
         const typename Row::Value v = Row::load(values + group * stride);
         typename Writer::Doubt doubt;
-        place.write(group, v, store, doubt);
+        place.write(group, v, writer, store, doubt);
         if (doubt.any())
-            if (const unsigned lanes = Writer::undecided(v))
+            if (const unsigned lanes = writer.undecided(v))
                 exact->fill(exact, row, group, lanes);
     });
 }
@@ -89,9 +90,10 @@ template <class Writer, unsigned blocks>
 [[gnu::noinline, gnu::cold]] void decide(const double* centres, const double* step,
                                          std::int64_t row, std::int64_t j, std::int64_t group,
                                          const Exact* exact) {
+    const Writer writer(exact);
     const Around<typename Writer::Row, blocks> around(centres, step);
     for (unsigned i = 0; i < 2 * blocks; ++i)
-        if (const unsigned lanes = Writer::undecided(around.value[i]))
+        if (const unsigned lanes = writer.undecided(around.value[i]))
             exact->fill(exact, row_at(row, j, i), group, lanes);
 }
 
@@ -100,6 +102,7 @@ template <class S, class Writer, Layout layout, bool streamed, unsigned blocks>
 void fill_rows_at(const double* centres, const double* steps, const Table& table, std::int64_t row,
                   std::int64_t j, void* spare, const Exact* exact) {
     using Row = typename Writer::Row;
+    const Writer writer(exact);
     Place<Writer, layout> place[2 * blocks];
     for (unsigned i = 0; i < 2 * blocks; ++i)
         place[i] = Place<Writer, layout>::of_row(table, row_at(row, j, i), spare);
@@ -109,11 +112,11 @@ void fill_rows_at(const double* centres, const double* steps, const Table& table
             const double* const step = steps + group * Row::group_doubles;
             const Around<Row, blocks> around(centre, step);
             typename Writer::Doubt doubt;
-            place[0].write(group, around.value[0], store, doubt);
-            place[1].write(group, around.value[1], store, doubt);
+            place[0].write(group, around.value[0], writer, store, doubt);
+            place[1].write(group, around.value[1], writer, store, doubt);
             if constexpr (blocks == 2) {
-                place[2].write(group, around.value[2], store, doubt);
-                place[3].write(group, around.value[3], store, doubt);
+                place[2].write(group, around.value[2], writer, store, doubt);
+                place[3].write(group, around.value[3], writer, store, doubt);
             }
             if (doubt.any()) [[unlikely]]
                 decide<Writer, blocks>(centre, step, row, j, group, exact);

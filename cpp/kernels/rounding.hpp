@@ -11,6 +11,7 @@
 
 namespace {
 
+using ropewalk::Exact;
 using ropewalk::Layout;
 
 // All eight pairs, by stores through the cache or past it.
@@ -74,8 +75,8 @@ template <class S, Layout layout>
 //   write          rounds, hands vectors to a store, adds to the doubt
 //   undecided      the lanes that the test with the error bound leaves open
 
-// A value is open when the 29 bits that float32 cuts off lie within 2^15 units of their middle, or
-// it is at most 2^-13 in size: that covers 2^-50 at every size.
+// A value is open when the 29 bits that float32 cuts off lie within `last_bits` of their middle, or
+// it is at most 2^-13 in size: that covers the error at every size.
 template <class S, Layout layout>
 struct Float32Writer {
     using Element = float;
@@ -83,17 +84,21 @@ struct Float32Writer {
     using Doubt = typename S::Doubt;
     using F64 = typename S::F64;
 
+    std::uint32_t near;
+    double error;
+
+    explicit Float32Writer(const Exact* exact) : near(exact->last_bits), error(exact->error) {}
+
     template <class Store>
-    [[gnu::always_inline]] static void write(typename Row::Value v, float* first, float* second,
-                                             Store store, Doubt& doubt) {
-        constexpr std::uint32_t near = 1U << 15;
+    [[gnu::always_inline]] void write(typename Row::Value v, float* first, float* second,
+                                      Store store, Doubt& doubt) const {
         const typename S::F32 rounded = arranged<S, layout>(v.sine, v.cosine);
         store(first, second, rounded);
         doubt.add(S::low_words(v.sine, v.cosine), (1U << 28) + near,
                   ((1U << 29) - 1) & ~(2 * near - 1), rounded);
     }
-    static unsigned undecided(typename Row::Value v) {
-        const F64 e = S::all(plain_error);
+    unsigned undecided(typename Row::Value v) const {
+        const F64 e = S::all(error);
         const auto below = S::join(S::sub(v.sine, e), S::sub(v.cosine, e));
         const auto above = S::join(S::add(v.sine, e), S::add(v.cosine, e));
         return S::differ(below, above) ? 0xff : 0;
@@ -117,7 +122,8 @@ struct ToBFloat16 {
 };
 
 // Half types go through float32 rounded to odd, so that nothing is rounded to nearest twice. A
-// value is open when the bits that are cut off next are their middle or beside it.
+// value is open when the bits that are cut off next are their middle or beside it: far more than
+// the error.
 template <class S, Layout layout, class To>
 struct HalfWriter {
     using Element = std::uint16_t;
@@ -125,16 +131,20 @@ struct HalfWriter {
     using Doubt = typename S::Doubt;
     using F64 = typename S::F64;
 
+    double error;
+
+    explicit HalfWriter(const Exact* exact) : error(exact->error) {}
+
     template <class Store>
-    [[gnu::always_inline]] static void write(typename Row::Value v, std::uint16_t* first,
-                                             std::uint16_t* second, Store store, Doubt& doubt) {
+    [[gnu::always_inline]] void write(typename Row::Value v, std::uint16_t* first,
+                                      std::uint16_t* second, Store store, Doubt& doubt) const {
         const auto odd = arranged<S, layout>(to_odd(v.sine), to_odd(v.cosine));
         store(first, second, To::template round<S>(odd));
         constexpr std::uint32_t middle = 1U << (To::cut_bits - 1);
         doubt.add(S::bits(odd), middle + 2, (2 * middle - 1) & ~3U, odd);
     }
-    static unsigned undecided(typename Row::Value v) {
-        const F64 e = S::all(plain_error);
+    unsigned undecided(typename Row::Value v) const {
+        const F64 e = S::all(error);
         const auto below = S::join(to_odd(S::sub(v.sine, e)), to_odd(S::sub(v.cosine, e)));
         const auto above = S::join(to_odd(S::add(v.sine, e)), to_odd(S::add(v.cosine, e)));
         return S::differ(To::template round<S>(below), To::template round<S>(above)) ? 0xff : 0;
@@ -169,9 +179,13 @@ struct Float64Writer {
         unsigned lanes_ = 0;
     };
 
+    double error;
+
+    explicit Float64Writer(const Exact* exact) : error(exact->error) {}
+
     template <class Store>
-    [[gnu::always_inline]] static void write(typename Row::Value v, double* first, double* second,
-                                             Store store, Doubt& doubt) {
+    [[gnu::always_inline]] void write(typename Row::Value v, double* first, double* second,
+                                      Store store, Doubt& doubt) const {
         const F64 sine = below(v.sine), cosine = below(v.cosine);
         if constexpr (layout == Layout::apart) {
             store.eight(first, sine);
@@ -184,18 +198,14 @@ struct Float64Writer {
         }
         doubt.add(S::differing(sine, above(v.sine)) | S::differing(cosine, above(v.cosine)));
     }
-    static unsigned undecided(typename Row::Value v) {
+    unsigned undecided(typename Row::Value v) const {
         return S::differing(below(v.sine), above(v.sine)) |
                S::differing(below(v.cosine), above(v.cosine));
     }
 
   private:
-    static F64 below(typename Row::Pair v) {
-        return S::add(v.high, S::sub(v.low, S::all(precise_error)));
-    }
-    static F64 above(typename Row::Pair v) {
-        return S::add(v.high, S::add(v.low, S::all(precise_error)));
-    }
+    F64 below(typename Row::Pair v) const { return S::add(v.high, S::sub(v.low, S::all(error))); }
+    F64 above(typename Row::Pair v) const { return S::add(v.high, S::add(v.low, S::all(error))); }
 };
 
 template <class S, Layout layout>

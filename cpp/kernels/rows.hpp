@@ -13,13 +13,6 @@ namespace {
 
 using ropewalk::group_pairs;
 
-// What the values of a block of rows may be off by, its rounding test included. Plain rows in units
-// of 2^-54: an evaluated row 1.75, its product with another sqrt(2) (1.75 + 1.75) + 2 = 6.95, the
-// product of that with a row sqrt(2) (6.95 + 1.75) + 2 = 14.3, and 15.3 once the test has rounded
-// v -+ e. Precise rows: 2^-72, then 2^-70.4, then 2^-69.5.
-constexpr double plain_error = 0x1p-50;
-constexpr double precise_error = 0x1p-69;
-
 // Plain rows: one double a value, rounded to float32 or a half type.
 template <class S>
 struct Plain {
@@ -39,6 +32,7 @@ struct Plain {
         forward = {S::fma(a.sine, b.cosine, cs), S::fms(a.cosine, b.cosine, ss)};
         backward = {S::fms(a.sine, b.cosine, cs), S::fma(a.cosine, b.cosine, ss)};
     }
+    static Value scaled(Value v, F64 by) { return {S::mul(v.sine, by), S::mul(v.cosine, by)}; }
 };
 
 // Precise rows: pairs of doubles, for float64.
@@ -72,10 +66,18 @@ struct Precise {
         backward = {difference(sc, cs), sum(cc, ss)};
     }
 
+    static Value scaled(Value v, F64 by) {
+        return {{S::mul(v.sine.high, by), low_of_product(v.sine, by)},
+                {S::mul(v.cosine.high, by), low_of_product(v.cosine, by)}};
+    }
+
     // |larger| >= |smaller|, or larger is 0.
     static Pair normal(F64 larger, F64 smaller) {
         const F64 high = S::add(larger, smaller);
         return {high, S::sub(smaller, S::sub(high, larger))};
+    }
+    static F64 low_of_product(Pair a, F64 b) {
+        return S::fma(a.low, b, S::fms(a.high, b, S::mul(a.high, b)));
     }
     static Pair product(Pair a, Pair b) {
         const F64 high = S::mul(a.high, b.high);
@@ -103,6 +105,13 @@ void turn_row(const double* a, const double* b, std::int64_t groups, double* res
         Row::turn(Row::load(a), Row::load(b), forward, backward);
         Row::store(result, forward);
     }
+}
+
+// row *= factor
+template <class S, class Row>
+void scale_row(double factor, std::int64_t groups, double* row) {
+    for (std::int64_t g = 0; g < groups; ++g, row += Row::group_doubles)
+        Row::store(row, Row::scaled(Row::load(row), S::all(factor)));
 }
 
 } // namespace

@@ -27,10 +27,37 @@ struct Table {
     std::int64_t pairs;
 };
 
+// What the values of a block of rows may be off by, its rounding test included. Plain rows in units
+// of 2^-54: an evaluated row 1.75, its product with another sqrt(2) (1.75 + 1.75) + 2 = 6.95, the
+// product of that with a row sqrt(2) (6.95 + 1.75) + 2 = 14.3, and 15.3 once the test has rounded
+// v -+ e. Precise rows: 2^-72, then 2^-70.4, then 2^-69.5. Rows multiplied by a factor when they
+// are evaluated are off by that much more; plain ones have one rounding more, and each can weigh
+// twice as much beside the factor, which makes 25.1 times the factor of those 15.3.
+inline constexpr double plain_error = 0x1p-50;
+inline constexpr double scaled_plain_error = 1.625 * plain_error;
+inline constexpr double precise_error = 0x1p-69;
+
 // Where a kernel turns when its rounding test cannot tell which way a value rounds. Fills the lanes
 // of a group, those whose bit is set, of one row; rows outside the table are passed over.
 struct Exact {
     void (*fill)(const Exact* self, std::int64_t row, std::int64_t group, unsigned lanes);
+    double error; // of the values that the kernel rounds
+    // At least as much for values above 2^-13, in their last bits as float64; a power of two.
+    std::uint32_t last_bits;
+};
+
+// Rows of data whose pairs are to be turned, in copies: row i of every copy by the angles of row i
+// of a table. Tables of pairs of neighbours hold c s c s .., the others cosines and sines apart;
+// they are of float32 for half types. Strides are in elements.
+struct Rotation {
+    const void* x;
+    void* y; // x, or nowhere near it
+    std::int64_t rows, x_stride, y_stride;
+    std::int64_t copies, x_copy, y_copy; // how many, and how far from one to the next
+    const void *cosines, *sines;         // of neighbours: both in `cosines`
+    std::int64_t table_stride;
+    std::int64_t pairs;
+    std::int64_t apart; // of features of a pair that are no neighbours
 };
 
 // Blocks of 2 * reach + 1 rows share the products of their centre and of reach small steps.

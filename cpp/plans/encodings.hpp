@@ -10,15 +10,19 @@
 
 namespace ropewalk {
 
-// table[row, pair] = sine and cosine of positions[row] * frequencies[pair].
-void fill_table(const Kernels& kernels, const Frequencies& frequencies, const Positions& positions,
-                Type type, Layout layout, const Table& table, Stores stores, int threads);
+// Positions have as many axes as the frequencies, or one that stands for all.
 
-// matrices[row, dim, dim]: every pair turned by the angle of its frequency and positions[row], as a
-// block [[cosine, upper sine], [-upper sine, cosine]]. Pairs are neighbours or half a row apart.
-enum class Pairing { neighbours, halves };
+// table[row, pair] = factor * sine and cosine of positions[row] * frequencies[pair].
+void fill_table(const Kernels& kernels, const Frequencies& frequencies, const Positions& positions,
+                double factor, Type type, Layout layout, const Table& table, Stores stores,
+                int threads);
+
+// Every pair turned by the angle of its frequency and positions[row], as a block
+// factor * [[cosine, upper sine], [-upper sine, cosine]]: in matrices[row, dim, dim], where pairs
+// are neighbours or half a row apart, or by themselves in matrices[row, pairs, 2, 2].
+enum class Matrices { neighbours, halves, blocks };
 enum class UpperSine { positive, negative };
-void fill_matrices(const Frequencies& frequencies, const Positions& positions, Pairing pairing,
-                   UpperSine upper, double* matrices, int threads);
+void fill_matrices(const Frequencies& frequencies, const Positions& positions, double factor,
+                   Matrices kind, UpperSine upper, double* matrices, int threads);
 
 } // namespace ropewalk

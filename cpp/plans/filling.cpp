@@ -1,5 +1,9 @@
 #include "plans/filling.hpp"
 
+#include <bit>
+#include <cmath>
+#include <cstring>
+
 #include "exact/rounding.hpp"
 
 namespace ropewalk {
@@ -8,10 +12,24 @@ std::int64_t element_bytes(Type type) {
     return type == Type::float64 ? 8 : type == Type::float32 ? 4 : 2;
 }
 
+namespace {
+
+Exact exact_of(decltype(Exact::fill) fill, Type type, double factor) {
+    const double plain = factor == 1.0 ? plain_error : scaled_plain_error * factor;
+    // The last bit of values between 2^-13 and 2^-12 as float64 is 2^-65.
+    const double bits = std::fmax(std::ceil(plain * 0x1p65), 1.0);
+    return {fill, type == Type::float64 ? precise_error * factor : plain,
+            std::bit_ceil(static_cast<std::uint32_t>(bits))};
+}
+
+} // namespace
+
 Filling::Filling(const Kernels& kernels_, const Frequencies& frequencies_,
-                 const Positions& positions_, Type type_, Layout layout_, const Table& table_)
-    : Exact{fill_lanes}, kernels(kernels_), frequencies(frequencies_), positions(positions_),
-      type(type_), layout(layout_), table(table_), grouped(&frequencies_.grouped(0)) {}
+                 const Positions& positions_, double factor_, Type type_, Layout layout_,
+                 const Table& table_)
+    : Exact(exact_of(fill_lanes, type_, factor_)), kernels(kernels_), frequencies(frequencies_),
+      positions(positions_), factor(factor_), type(type_), layout(layout_), table(table_),
+      grouped(&frequencies_.grouped(0)) {}
 
 const Kernels::Filling& Filling::kernel(Stores stores) const {
     const auto& all = stores == Stores::streamed ? kernels.streamed : kernels.cached;
@@ -22,15 +40,20 @@ std::int64_t Filling::pair_bytes() const {
     return element_bytes(type) * (layout == Layout::apart ? 1 : 2);
 }
 
-Filling Filling::run(std::int64_t begin, std::int64_t count, std::int64_t first) const {
-    Filling part = *this;
+Filling Filling::elsewhere(void* first, void* second, const Positions& those) const {
+    Filling result = *this;
+    result.positions = those;
+    result.table.rows = those.count;
+    result.table.first = first;
+    result.table.second = second;
+    return result;
+}
+
+Filling Filling::part(std::int64_t begin, const Positions& those) const {
     const std::int64_t bytes = begin * table.row_stride * element_bytes(type);
-    part.positions = {count, first, 1};
-    part.table.rows = count;
-    part.table.first = static_cast<char*>(table.first) + bytes;
-    if (layout == Layout::apart)
-        part.table.second = static_cast<char*>(table.second) + bytes;
-    return part;
+    void* const second =
+        layout == Layout::apart ? static_cast<char*>(table.second) + bytes : nullptr;
+    return elsewhere(static_cast<char*>(table.first) + bytes, second, those);
 }
 
 Filling Filling::shifted(int by) const {
@@ -48,9 +71,28 @@ void Filling::fill_rows(std::int64_t begin, std::int64_t end, const Workspace& w
     const std::int64_t stride = grouped->row_doubles(precision()) / grouped->groups();
     double* const values = workspace.row();
     for (std::int64_t row = begin; row < end; ++row) {
-        grouped->evaluate(positions.at(row), precision(), values);
+        grouped->evaluate(positions, row, precision(), factor, values);
         kernel(Stores::cached).fill_row(values, stride, table, row, this);
     }
+}
+
+void Filling::fill_standing(std::int64_t pairs) const {
+    if (table.pairs == pairs || table.rows == 0)
+        return;
+    const SineCosine standing{{0.0, 0.0}, {factor, 0.0}};
+    for (std::int64_t pair = table.pairs; pair < pairs; ++pair)
+        fill_lane(standing, 0, pair);
+    const std::int64_t begin = table.pairs * pair_bytes();
+    const std::int64_t row_bytes = table.row_stride * element_bytes(type);
+    const auto repeat = [&](void* first_row) {
+        auto* const from = static_cast<char*>(first_row) + begin;
+        for (std::int64_t row = 1; row < table.rows; ++row)
+            std::memcpy(from + row * row_bytes, from,
+                        static_cast<std::size_t>(pairs * pair_bytes() - begin));
+    };
+    repeat(table.first);
+    if (layout == Layout::apart)
+        repeat(table.second);
 }
 
 Workspace::Workspace(const Filling& filling)
@@ -94,8 +136,9 @@ void Filling::fill_lanes(const Exact* self, std::int64_t row, std::int64_t group
         if ((lanes >> i & 1U) == 0 || lane >= pairs)
             continue;
         const std::int64_t pair = (lane + filling.shift) % pairs;
-        const Position position = filling.positions.at(pair < filling.shift ? row + 1 : row);
-        filling.fill_lane(sine_cosine(position, filling.frequencies[pair]), row, lane);
+        const SineCosine value = filling.frequencies.exact(
+            filling.positions, pair < filling.shift ? row + 1 : row, pair);
+        filling.fill_lane(scaled(value, filling.factor), row, lane);
     }
 }
 

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 
-#include "exact/sincos.hpp"
 #include "plans/frequencies.hpp"
 #include "plans/positions.hpp"
 #include "targets/kernels.hpp"
@@ -23,6 +22,7 @@ struct Filling : Exact {
     const Kernels& kernels;
     const Frequencies& frequencies;
     Positions positions;
+    double factor; // times which all values are taken
     Type type;
     Layout layout;
     Table table;
@@ -30,7 +30,7 @@ struct Filling : Exact {
     const GroupedFrequencies* grouped;
 
     Filling(const Kernels& kernels, const Frequencies& frequencies, const Positions& positions,
-            Type type, Layout layout, const Table& table);
+            double factor, Type type, Layout layout, const Table& table);
 
     Precision precision() const {
         return type == Type::float64 ? Precision::precise : Precision::plain;
@@ -38,13 +38,17 @@ struct Filling : Exact {
     const Kernels::Filling& kernel(Stores stores) const;
     std::int64_t pair_bytes() const;
 
-    // Rows begin .. begin + count - 1, whose positions are first, first + 1, ..
-    Filling run(std::int64_t begin, std::int64_t count, std::int64_t first) const;
+    // Rows at those positions, elsewhere in memory.
+    Filling elsewhere(void* first, void* second, const Positions& those) const;
+    // The rows from `begin` on, whose positions are those.
+    Filling part(std::int64_t begin, const Positions& those) const;
     // The same rows from pair `by` on, each with the first pairs of the next row in the place of
     // its own; the last row is left out.
     Filling shifted(int by) const;
 
     void fill_rows(std::int64_t begin, std::int64_t end, const Workspace& workspace) const;
+    // The pairs of all rows from those of the table on, up to `pairs`, which do not move.
+    void fill_standing(std::int64_t pairs) const;
 
   private:
     static void fill_lanes(const Exact* self, std::int64_t row, std::int64_t group, unsigned lanes);

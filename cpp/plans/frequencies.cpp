@@ -4,37 +4,73 @@
 #include <utility>
 
 namespace ropewalk {
+namespace {
 
-GroupedFrequencies::GroupedFrequencies(const Kernels& kernels, std::span<const Frequency> pairs,
-                                       int shift)
-    : kernels_(kernels), own_lanes_(pairs.size() - static_cast<std::size_t>(shift)),
-      lanes_(pairs.begin() + shift, pairs.end()) {
-    lanes_.insert(lanes_.end(), pairs.begin(), pairs.begin() + shift);
-    while (lanes_.size() % group_pairs != 0)
-        lanes_.push_back(lanes_.back());
+bool stands(const Frequency& frequency) {
+    return std::all_of(std::begin(frequency.words), std::end(frequency.words),
+                       [](std::uint64_t word) { return word == 0; });
 }
 
-void GroupedFrequencies::evaluate(Position position, Position next, Precision precision,
-                                  double* row) const {
-    // Many groups a call, so that the processor can work at several at a time.
-    constexpr std::size_t chunk = 256;
-    std::uint64_t high[chunk], low[chunk];
-    const auto per_lane = static_cast<std::size_t>(row_doubles(precision)) / lanes_.size();
-    for (std::size_t begin = 0; begin < lanes_.size(); begin += chunk) {
-        const std::size_t count = std::min(chunk, lanes_.size() - begin);
-        for (std::size_t i = 0; i < count; ++i) {
-            const std::size_t lane = begin + i;
-            const LeadingTurns turns =
-                leading_turns(lane < own_lanes_ ? position : next, lanes_[lane]);
-            high[i] = turns.high;
-            low[i] = turns.low;
+Frequency sum(const Frequency& a, const Frequency& b) {
+    Frequency result{};
+    std::uint64_t carry = 0;
+    for (int i = 0; i < 4; ++i) {
+        const std::uint64_t part = a.words[i] + carry;
+        carry = static_cast<std::uint64_t>(part < carry);
+        result.words[i] = part + b.words[i];
+        carry += static_cast<std::uint64_t>(result.words[i] < part);
+    }
+    return result;
+}
+
+} // namespace
+
+GroupedFrequencies::GroupedFrequencies(const Kernels& kernels, const std::vector<Frequency>& all,
+                                       int axes, std::int64_t count, int shift)
+    : kernels_(kernels), axes_(axes), lanes_((count + group_pairs - 1) / group_pairs * group_pairs),
+      own_lanes_(count - shift) {
+    const std::int64_t pairs = static_cast<std::int64_t>(all.size()) / axes;
+    frequencies_.reserve(static_cast<std::size_t>(axes * lanes_));
+    for (int axis = 0; axis < axes; ++axis)
+        for (std::int64_t lane = 0; lane < lanes_; ++lane) {
+            const std::int64_t pair = (std::min(lane, count - 1) + shift) % count;
+            frequencies_.push_back(all[static_cast<std::size_t>(axis * pairs + pair)]);
         }
-        const auto chunk_groups = static_cast<std::int64_t>(count) / group_pairs;
+}
+
+void GroupedFrequencies::evaluate(const Positions& positions, std::int64_t index,
+                                  Precision precision, double factor, double* row) const {
+    // Many groups a call, so that the processor can work at several at a time.
+    constexpr std::int64_t chunk = 256;
+    std::uint64_t high[chunk], low[chunk];
+    const bool plain = precision == Precision::plain;
+    const std::int64_t per_lane = plain ? 2 : 4;
+    for (std::int64_t begin = 0; begin < lanes_; begin += chunk) {
+        const std::int64_t end = std::min(begin + chunk, lanes_);
+        for (int axis = 0; axis < axes_; ++axis) {
+            const Frequency* const frequencies = frequencies_.data() + axis * lanes_;
+            const auto add = [&](Position position, std::int64_t from, std::int64_t to) {
+                for (std::int64_t lane = from; lane < to; ++lane) {
+                    LeadingTurns turns = leading_turns(position, frequencies[lane]);
+                    if (axis > 0)
+                        turns = turns + LeadingTurns{high[lane - begin], low[lane - begin]};
+                    high[lane - begin] = turns.high;
+                    low[lane - begin] = turns.low;
+                }
+            };
+            const std::int64_t own_end = std::clamp(own_lanes_, begin, end);
+            add(positions.at(index, axis), begin, own_end);
+            if (own_end < end)
+                add(positions.at(std::min(index + 1, positions.count - 1), axis), own_end, end);
+        }
+        const std::int64_t groups = (end - begin) / group_pairs;
         double* const at = row + begin * per_lane;
-        if (precision == Precision::plain)
-            kernels_.evaluate_plain_row(high, chunk_groups, at);
+        if (plain)
+            kernels_.evaluate_plain_row(high, groups, at);
         else
-            kernels_.evaluate_precise_row(high, low, chunk_groups, at);
+            kernels_.evaluate_precise_row(high, low, groups, at);
+        if (factor != 1.0)
+            (plain ? kernels_.scale_plain_row : kernels_.scale_precise_row)(factor, groups, at);
     }
 }
 
@@ -42,9 +78,9 @@ GroupedFrequencies::Rows GroupedFrequencies::rows(std::int64_t step, Precision p
     const std::int64_t width = row_doubles(precision);
     Rows result{Scratch(reach * width), Scratch(super_blocks * width)};
     for (std::int64_t j = 1; j <= reach; ++j)
-        evaluate(Position::of(j * step), precision, result.steps.data() + (j - 1) * width);
+        evaluate({1, j * step}, 0, precision, 1.0, result.steps.data() + (j - 1) * width);
     for (std::int64_t block = 0; block < super_blocks; ++block)
-        evaluate(Position::of(block * block_rows * step), precision,
+        evaluate({1, block * block_rows * step}, 0, precision, 1.0,
                  result.blocks.data() + block * width);
     return result;
 }
@@ -55,15 +91,50 @@ const GroupedFrequencies::Rows& GroupedFrequencies::unit_rows(Precision precisio
     return *kept.rows;
 }
 
-Frequencies::Frequencies(const Kernels& kernels, std::vector<Frequency> pairs)
-    : kernels_(kernels), pairs_(std::move(pairs)) {}
+Frequencies::Frequencies(const Kernels& kernels, std::vector<Frequency> all, int axes)
+    : kernels_(kernels), all_(std::move(all)), axes_(axes),
+      pairs_(static_cast<std::int64_t>(all_.size()) / axes), moving_pairs_(pairs_) {
+    const auto stands_on_all_axes = [&](std::int64_t pair) {
+        for (int axis = 0; axis < axes_; ++axis)
+            if (!stands(at(pair, axis)))
+                return false;
+        return true;
+    };
+    while (moving_pairs_ > 0 && stands_on_all_axes(moving_pairs_ - 1))
+        --moving_pairs_;
+}
 
 const GroupedFrequencies& Frequencies::grouped(int shift) const {
     Kept& kept = kept_[shift];
     std::call_once(kept.once, [&] {
-        kept.grouped = std::make_unique<GroupedFrequencies>(kernels_, pairs_, shift);
+        kept.grouped =
+            std::make_unique<GroupedFrequencies>(kernels_, all_, axes_, moving_pairs_, shift);
     });
     return *kept.grouped;
+}
+
+const Frequencies& Frequencies::diagonal() const {
+    std::call_once(diagonal_once_, [&] {
+        std::vector<Frequency> sums;
+        for (std::int64_t pair = 0; pair < pairs_; ++pair) {
+            Frequency total{};
+            for (int axis = 0; axis < axes_; ++axis)
+                total = sum(total, at(pair, axis));
+            sums.push_back(total);
+        }
+        diagonal_ = std::make_unique<Frequencies>(kernels_, std::move(sums), 1);
+    });
+    return *diagonal_;
+}
+
+SineCosine Frequencies::exact(const Positions& positions, std::int64_t row,
+                              std::int64_t pair) const {
+    if (axes_ == 1)
+        return sine_cosine(positions.at(row), at(pair, 0));
+    TurnSum turns;
+    for (int axis = 0; axis < axes_; ++axis)
+        turns.add(positions.at(row, axis), at(pair, axis));
+    return sine_cosine(turns.angle());
 }
 
 } // namespace ropewalk

@@ -4,10 +4,12 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
-#include <span>
+#include <new>
 #include <vector>
 
+#include "exact/sincos.hpp"
 #include "exact/turns.hpp"
+#include "plans/positions.hpp"
 #include "targets/kernels.hpp"
 
 namespace ropewalk {
@@ -35,17 +37,18 @@ enum class Precision { plain, precise };
 // that the caches like, wherever the table begins.
 class GroupedFrequencies {
   public:
-    GroupedFrequencies(const Kernels& kernels, std::span<const Frequency> pairs, int shift);
+    // The first `count` pairs of all[axes][pairs].
+    GroupedFrequencies(const Kernels& kernels, const std::vector<Frequency>& all, int axes,
+                       std::int64_t count, int shift);
 
-    std::int64_t groups() const { return static_cast<std::int64_t>(lanes_.size()) / group_pairs; }
+    std::int64_t groups() const { return lanes_ / group_pairs; }
     std::int64_t row_doubles(Precision precision) const {
-        return groups() * group_pairs * (precision == Precision::plain ? 2 : 4);
+        return lanes_ * (precision == Precision::plain ? 2 : 4);
     }
-    void evaluate(Position position, Precision precision, double* row) const {
-        evaluate(position, position, precision, row);
-    }
-    // The lanes of the next row have a position of their own.
-    void evaluate(Position position, Position next, Precision precision, double* row) const;
+    // row = sine and cosine at positions[index], times the factor; lanes of the next row take the
+    // next position, where there is one.
+    void evaluate(const Positions& positions, std::int64_t index, Precision precision,
+                  double factor, double* row) const;
 
     // Rows at 1 .. reach steps, and at 0, 1, .. super_blocks - 1 blocks of steps.
     struct Rows {
@@ -59,8 +62,10 @@ class GroupedFrequencies {
 
   private:
     const Kernels& kernels_;
-    std::size_t own_lanes_;        // those after them belong to the next row
-    std::vector<Frequency> lanes_; // up to a whole group, the last ones again
+    int axes_;
+    std::int64_t lanes_;                 // up to a whole group, the last ones again
+    std::int64_t own_lanes_;             // those after them belong to the next row
+    std::vector<Frequency> frequencies_; // [axes][lanes]
     struct Kept {
         std::once_flag once;
         std::unique_ptr<Rows> rows;
@@ -70,23 +75,40 @@ class GroupedFrequencies {
 
 class Frequencies {
   public:
-    Frequencies(const Kernels& kernels, std::vector<Frequency> pairs);
+    // all[axes][pairs]
+    Frequencies(const Kernels& kernels, std::vector<Frequency> all, int axes);
 
-    std::int64_t pairs() const { return static_cast<std::int64_t>(pairs_.size()); }
-    const Frequency& operator[](std::int64_t pair) const {
-        return pairs_[static_cast<std::size_t>(pair)];
-    }
-    // Made once each.
+    int axes() const { return axes_; }
+    std::int64_t pairs() const { return pairs_; }
+    // The pairs before the trailing ones that stand still on every axis.
+    std::int64_t moving_pairs() const { return moving_pairs_; }
+    // Of the moving pairs. Made once each.
     const GroupedFrequencies& grouped(int shift) const;
+    // What turns when all axes have the same position: the sums over the axes.
+    const Frequencies& diagonal() const;
+    // These, or the diagonal where the positions have one axis only.
+    const Frequencies& along(const Positions& positions) const {
+        return positions.axes == axes_ ? *this : diagonal();
+    }
+
+    SineCosine exact(const Positions& positions, std::int64_t row, std::int64_t pair) const;
 
   private:
+    const Frequency& at(std::int64_t pair, int axis) const {
+        return all_[static_cast<std::size_t>(axis * pairs_ + pair)];
+    }
+
     const Kernels& kernels_;
-    std::vector<Frequency> pairs_;
+    std::vector<Frequency> all_;
+    int axes_;
+    std::int64_t pairs_, moving_pairs_;
     struct Kept {
         std::once_flag once;
         std::unique_ptr<GroupedFrequencies> grouped;
     };
     mutable Kept kept_[group_pairs];
+    mutable std::once_flag diagonal_once_;
+    mutable std::unique_ptr<Frequencies> diagonal_;
 };
 
 } // namespace ropewalk

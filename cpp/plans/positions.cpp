@@ -48,16 +48,27 @@ std::int64_t first_bad_of(const Value* values, std::int64_t count) {
 
 } // namespace
 
-Position Positions::at(std::int64_t row) const {
+Position Positions::at(std::int64_t row, int axis) const {
     if (integers != nullptr)
-        return Position::of(integers[row]);
+        return Position::of(integers[row * axes + axis]);
     if (reals != nullptr)
-        return Position::of(reals[row]);
+        return Position::of(reals[row * axes + axis]);
     return Position::of(first + step * row);
 }
 
+Positions Positions::part(std::int64_t begin, std::int64_t rows) const {
+    Positions result = *this;
+    result.count = rows;
+    result.first += begin * step;
+    if (integers != nullptr)
+        result.integers += begin * axes;
+    if (reals != nullptr)
+        result.reals += begin * axes;
+    return result;
+}
+
 Positions Positions::simplified(std::int64_t least) const {
-    if (!in_array() || count < std::max<std::int64_t>(least, 2))
+    if (!in_array() || axes > 1 || count < std::max<std::int64_t>(least, 2))
         return *this;
     const auto from = [&](std::int64_t row) {
         return integers != nullptr ? integers[row] : static_cast<std::int64_t>(reals[row]);
@@ -76,8 +87,8 @@ std::int64_t Positions::stretch(std::int64_t row, std::int64_t end) const {
 
 std::int64_t Positions::first_bad() const {
     if (integers != nullptr)
-        return first_bad_of(integers, count);
-    return reals != nullptr ? first_bad_of(reals, count) : -1;
+        return first_bad_of(integers, count * axes);
+    return reals != nullptr ? first_bad_of(reals, count * axes) : -1;
 }
 
 } // namespace ropewalk

@@ -7,19 +7,23 @@
 
 namespace ropewalk {
 
-// first + step * row, or the array that is not null. Finite, and at most 2^53 in size.
+// first + step * row on every axis, or the array that is not null: of all axes of row 0, of row 1,
+// and so on. Finite, and at most 2^53 in size.
 struct Positions {
     std::int64_t count;
     std::int64_t first = 0, step = 0;
     const std::int64_t* integers = nullptr;
     const double* reals = nullptr;
+    int axes = 1;
 
-    Position at(std::int64_t row) const;
+    Position at(std::int64_t row, int axis = 0) const;
     bool in_array() const { return integers != nullptr || reals != nullptr; }
+    // Those of rows begin .. begin + rows - 1.
+    Positions part(std::int64_t begin, std::int64_t rows) const;
     // The same as first + step * row, where an array of at least `least` positions says just that.
     Positions simplified(std::int64_t least) const;
     // How many positions from that row on, before row `end`, are integers that count upwards by
-    // one; 1 at least. For arrays.
+    // one; 1 at least. For arrays of one axis.
     std::int64_t stretch(std::int64_t row, std::int64_t end) const;
     // The first position that is not finite or larger than 2^53 in size; -1 when there is none.
     // For arrays, which alone come unchecked.

@@ -124,6 +124,86 @@ struct Simd {
         return _mm256_testz_si256(unequal, unequal) == 0;
     }
 
+    static F32 mul(F32 a, F32 b) {
+        return {_mm256_mul_ps(a.low, b.low), _mm256_mul_ps(a.high, b.high)};
+    }
+    static F32 fma(F32 a, F32 b, F32 c) {
+        return {_mm256_fmadd_ps(a.low, b.low, c.low), _mm256_fmadd_ps(a.high, b.high, c.high)};
+    }
+    static F32 fms(F32 a, F32 b, F32 c) {
+        return {_mm256_fmsub_ps(a.low, b.low, c.low), _mm256_fmsub_ps(a.high, b.high, c.high)};
+    }
+
+    static F32 swap_neighbours(F32 v) {
+        return {_mm256_permute_ps(v.low, 0b10110001), _mm256_permute_ps(v.high, 0b10110001)};
+    }
+    static F64 swap_neighbours(F64 v) {
+        return {_mm256_permute_pd(v.low, 0b0101), _mm256_permute_pd(v.high, 0b0101)};
+    }
+    // Lanes 0 0 2 2 .. and 1 1 3 3 ..
+    static F32 evens_twice(F32 v) {
+        return {_mm256_moveldup_ps(v.low), _mm256_moveldup_ps(v.high)};
+    }
+    static F32 odds_twice(F32 v) { return {_mm256_movehdup_ps(v.low), _mm256_movehdup_ps(v.high)}; }
+    static F64 evens_twice(F64 v) { return {_mm256_movedup_pd(v.low), _mm256_movedup_pd(v.high)}; }
+    static F64 odds_twice(F64 v) {
+        return {_mm256_permute_pd(v.low, 0b1111), _mm256_permute_pd(v.high, 0b1111)};
+    }
+    // a b - c in even lanes, a b + c in odd ones.
+    static F32 fmaddsub(F32 a, F32 b, F32 c) {
+        return {_mm256_fmaddsub_ps(a.low, b.low, c.low),
+                _mm256_fmaddsub_ps(a.high, b.high, c.high)};
+    }
+    static F64 fmaddsub(F64 a, F64 b, F64 c) {
+        return {_mm256_fmaddsub_pd(a.low, b.low, c.low),
+                _mm256_fmaddsub_pd(a.high, b.high, c.high)};
+    }
+    // a in the lanes whose bits are set, b in the others.
+    static F32 select(unsigned lanes, F32 a, F32 b) {
+        return {_mm256_blendv_ps(b.low, a.low, _mm256_castsi256_ps(lane_mask(lanes))),
+                _mm256_blendv_ps(b.high, a.high, _mm256_castsi256_ps(lane_mask(lanes >> 8)))};
+    }
+    static F64 select(unsigned lanes, F64 a, F64 b) {
+        return {_mm256_blendv_pd(b.low, a.low, _mm256_castsi256_pd(wide_lane_mask(lanes))),
+                _mm256_blendv_pd(b.high, a.high, _mm256_castsi256_pd(wide_lane_mask(lanes >> 4)))};
+    }
+
+    static F32 from_float16(U16 v) {
+        return {_mm256_cvtph_ps(_mm256_castsi256_si128(v)),
+                _mm256_cvtph_ps(_mm256_extracti128_si256(v, 1))};
+    }
+    static F32 from_bfloat16(U16 v) {
+        return {high_words(_mm256_castsi256_si128(v)), high_words(_mm256_extracti128_si256(v, 1))};
+    }
+    static U16 to_bfloat16_or_nan(F32 v) {
+        const __m256i low = _mm256_castps_si256(_mm256_cmp_ps(v.low, v.low, _CMP_UNORD_Q));
+        const __m256i high = _mm256_castps_si256(_mm256_cmp_ps(v.high, v.high, _CMP_UNORD_Q));
+        const __m256i is_nan = _mm256_permute4x64_epi64(_mm256_packs_epi32(low, high), 0b11011000);
+        return _mm256_blendv_epi8(to_bfloat16(v), _mm256_set1_epi16(0x7fc0), is_nan);
+    }
+
+    static F32 get(const float* p) { return {_mm256_loadu_ps(p), _mm256_loadu_ps(p + 8)}; }
+    static F64 get(const double* p) { return {_mm256_loadu_pd(p), _mm256_loadu_pd(p + 4)}; }
+    static U16 get(const std::uint16_t* p) {
+        return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
+    }
+    // Zeros in the lanes whose bits are not set, which are not read.
+    static F32 get_some(const float* p, unsigned lanes) {
+        return {_mm256_maskload_ps(p, lane_mask(lanes)),
+                _mm256_maskload_ps(p + 8, lane_mask(lanes >> 8))};
+    }
+    static F64 get_some(const double* p, unsigned lanes) {
+        return {_mm256_maskload_pd(p, wide_lane_mask(lanes)),
+                _mm256_maskload_pd(p + 4, wide_lane_mask(lanes >> 4))};
+    }
+    static U16 get_some(const std::uint16_t* p, unsigned lanes) {
+        alignas(32) std::uint16_t all[16] = {};
+        for (int i = 0; i < 16; ++i)
+            if ((lanes >> i & 1U) != 0)
+                all[i] = p[i];
+        return _mm256_load_si256(reinterpret_cast<const __m256i*>(all));
+    }
+
     static void put(float* p, F32 v) { put(p, p + 8, v); }
     static void put(float* low, float* high, F32 v) {
         _mm256_storeu_ps(low, v.low);
@@ -215,6 +295,9 @@ struct Simd {
     static __m256i wide_lane_mask(unsigned lanes) {
         const __m256i bit = _mm256_set_epi64x(8, 4, 2, 1);
         return _mm256_cmpeq_epi64(_mm256_and_si256(_mm256_set1_epi64x(lanes), bit), bit);
+    }
+    static __m256 high_words(__m128i v) {
+        return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(v), 16));
     }
     static __m256 narrow(F64 v) {
         return _mm256_set_m128(_mm256_cvtpd_ps(v.high), _mm256_cvtpd_ps(v.low));

@@ -75,6 +75,53 @@ struct Simd {
     static bool differ(F32 a, F32 b) { return _mm512_cmpneq_epi32_mask(bits(a), bits(b)) != 0; }
     static bool differ(U16 a, U16 b) { return _mm256_cmpneq_epi16_mask(a, b) != 0; }
 
+    static F32 mul(F32 a, F32 b) { return _mm512_mul_ps(a, b); }
+    static F32 fma(F32 a, F32 b, F32 c) { return _mm512_fmadd_ps(a, b, c); }
+    static F32 fms(F32 a, F32 b, F32 c) { return _mm512_fmsub_ps(a, b, c); }
+
+    static F32 swap_neighbours(F32 v) { return _mm512_permute_ps(v, 0b10110001); }
+    static F64 swap_neighbours(F64 v) { return _mm512_permute_pd(v, 0b01010101); }
+    // Lanes 0 0 2 2 .. and 1 1 3 3 ..
+    static F32 evens_twice(F32 v) { return _mm512_moveldup_ps(v); }
+    static F32 odds_twice(F32 v) { return _mm512_movehdup_ps(v); }
+    static F64 evens_twice(F64 v) { return _mm512_movedup_pd(v); }
+    static F64 odds_twice(F64 v) { return _mm512_permute_pd(v, 0b11111111); }
+    // a b - c in even lanes, a b + c in odd ones.
+    static F32 fmaddsub(F32 a, F32 b, F32 c) { return _mm512_fmaddsub_ps(a, b, c); }
+    static F64 fmaddsub(F64 a, F64 b, F64 c) { return _mm512_fmaddsub_pd(a, b, c); }
+    // a in the lanes whose bits are set, b in the others.
+    static F32 select(unsigned lanes, F32 a, F32 b) {
+        return _mm512_mask_mov_ps(b, static_cast<__mmask16>(lanes), a);
+    }
+    static F64 select(unsigned lanes, F64 a, F64 b) {
+        return _mm512_mask_mov_pd(b, static_cast<__mmask8>(lanes), a);
+    }
+
+    static F32 from_float16(U16 v) { return _mm512_cvtph_ps(v); }
+    static F32 from_bfloat16(U16 v) {
+        return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(v), 16));
+    }
+    static U16 to_bfloat16_or_nan(F32 v) {
+        const U16 nan = _mm256_set1_epi16(0x7fc0);
+        return _mm256_mask_mov_epi16(to_bfloat16(v), _mm512_cmp_ps_mask(v, v, _CMP_UNORD_Q), nan);
+    }
+
+    static F32 get(const float* p) { return _mm512_loadu_ps(p); }
+    static F64 get(const double* p) { return _mm512_loadu_pd(p); }
+    static U16 get(const std::uint16_t* p) {
+        return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
+    }
+    // Zeros in the lanes whose bits are not set, which are not read.
+    static F32 get_some(const float* p, unsigned lanes) {
+        return _mm512_maskz_loadu_ps(static_cast<__mmask16>(lanes), p);
+    }
+    static F64 get_some(const double* p, unsigned lanes) {
+        return _mm512_maskz_loadu_pd(static_cast<__mmask8>(lanes), p);
+    }
+    static U16 get_some(const std::uint16_t* p, unsigned lanes) {
+        return _mm256_maskz_loadu_epi16(static_cast<__mmask16>(lanes), p);
+    }
+
     static void put(float* p, F32 v) { _mm512_storeu_ps(p, v); }
     static void put(float* low, float* high, F32 v) {
         _mm256_storeu_ps(low, _mm512_castps512_ps256(v));

@@ -122,6 +122,68 @@ struct Simd {
         return result;
     }
 
+    static F32 mul(F32 a, F32 b) {
+        return each<F32>([&](int i) { return a.at[i] * b.at[i]; });
+    }
+    static F32 fma(F32 a, F32 b, F32 c) {
+        return each<F32>([&](int i) { return __builtin_fmaf(a.at[i], b.at[i], c.at[i]); });
+    }
+    static F32 fms(F32 a, F32 b, F32 c) {
+        return each<F32>([&](int i) { return __builtin_fmaf(a.at[i], b.at[i], -c.at[i]); });
+    }
+
+    template <class Vector>
+    static Vector swap_neighbours(const Vector& v) {
+        return each<Vector>([&](int i) { return v.at[i ^ 1]; });
+    }
+    // Lanes 0 0 2 2 .. and 1 1 3 3 ..
+    template <class Vector>
+    static Vector evens_twice(const Vector& v) {
+        return each<Vector>([&](int i) { return v.at[i & ~1]; });
+    }
+    template <class Vector>
+    static Vector odds_twice(const Vector& v) {
+        return each<Vector>([&](int i) { return v.at[i | 1]; });
+    }
+    // a b - c in even lanes, a b + c in odd ones.
+    template <class Vector>
+    static Vector fmaddsub(const Vector& a, const Vector& b, const Vector& c) {
+        const Vector less = fms(a, b, c), more = fma(a, b, c);
+        return each<Vector>([&](int i) { return i % 2 == 0 ? less.at[i] : more.at[i]; });
+    }
+    // a in the lanes whose bits are set, b in the others.
+    template <class Vector>
+    static Vector select(unsigned lanes, const Vector& a, const Vector& b) {
+        return each<Vector>([&](int i) { return (lanes >> i & 1U) != 0 ? a.at[i] : b.at[i]; });
+    }
+
+    static F32 from_float16(U16 v) {
+        return each<F32>([&](int i) { return float32(v.at[i]); });
+    }
+    static F32 from_bfloat16(U16 v) {
+        return each<F32>([&](int i) {
+            return __builtin_bit_cast(float, static_cast<std::uint32_t>(v.at[i]) << 16);
+        });
+    }
+    static U16 to_bfloat16_or_nan(const F32& v) {
+        const U16 rounded = to_bfloat16(v);
+        return each<U16>([&](int i) {
+            return __builtin_isnan(v.at[i]) ? std::uint16_t{0x7fc0} : rounded.at[i];
+        });
+    }
+
+    static F32 get(const float* p) {
+        return each<F32>([=](int i) { return p[i]; });
+    }
+    static F64 get(const double* p) { return load(p); }
+    static U16 get(const std::uint16_t* p) {
+        return each<U16>([=](int i) { return p[i]; });
+    }
+    // Zeros in the lanes whose bits are not set, which are not read.
+    static F32 get_some(const float* p, unsigned lanes) { return some<F32>(p, lanes); }
+    static F64 get_some(const double* p, unsigned lanes) { return some<F64>(p, lanes); }
+    static U16 get_some(const std::uint16_t* p, unsigned lanes) { return some<U16>(p, lanes); }
+
     template <class T, std::size_t N>
     static void put(T* p, const Lanes<T, N>& v) {
         for (std::size_t i = 0; i < N; ++i)
@@ -176,10 +238,32 @@ struct Simd {
         return result;
     }
 
-    // Nearest, ties to even, for |value| <= 2.
+    template <class Vector, class T>
+    static Vector some(const T* p, unsigned lanes) {
+        return each<Vector>([=](int i) { return (lanes >> i & 1U) != 0 ? p[i] : T{}; });
+    }
+
+    static float float32(std::uint16_t value) {
+        const std::uint32_t sign = static_cast<std::uint32_t>(value & 0x8000) << 16;
+        const std::uint32_t size = value & 0x7fff;
+        std::uint32_t bits = 0;
+        if (size >= 0x7c00) // infinity, NaN
+            bits = 0x7f800000 | (size & 0x3ff) << 13;
+        else if (size >= 0x400)
+            bits = (size << 13) + (112U << 23);
+        else // below 2^-14: the multiple of 2^-24
+            bits = __builtin_bit_cast(std::uint32_t, static_cast<float>(size) * 0x1p-24F);
+        return __builtin_bit_cast(float, sign | bits);
+    }
+
+    // Nearest, ties to even.
     static std::uint16_t float16(float value) {
         const auto bits = __builtin_bit_cast(std::uint32_t, value);
         const std::uint32_t sign = (bits >> 16) & 0x8000, size = bits & 0x7fffffff;
+        if (size > 0x7f800000) // NaN
+            return static_cast<std::uint16_t>(sign | 0x7e00);
+        if (size >= 0x477ff000) // 65520 and more
+            return static_cast<std::uint16_t>(sign | 0x7c00);
         if (size >= 0x38800000) { // 2^-14, the smallest normal number
             const std::uint32_t rebiased = size - (112U << 23);
             return static_cast<std::uint16_t>(sign |

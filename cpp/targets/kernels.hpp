@@ -24,6 +24,16 @@ struct Kernels {
     void (*turn_precise_row)(const double* a, const double* b, std::int64_t groups, double* result,
                              std::int64_t result_stride);
 
+    // row *= factor
+    void (*scale_plain_row)(double factor, std::int64_t groups, double* row);
+    void (*scale_precise_row)(double factor, std::int64_t groups, double* row);
+
+    // y = x turned, in data of that type: pairs of neighbours, or of features apart.
+    void (*rotate_neighbours[types])(const Rotation& rows);
+    void (*rotate_apart[types])(const Rotation& rows);
+
+    // A copy whose stores pass the cache by; null where there are none.
+    void (*stream)(const void* from, void* to, std::int64_t bytes);
     // To be called before other threads may read what was streamed.
     void (*fence)();
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/encodings.hpp"
+#include "kernels/rotary.hpp"
 #include "kernels/sincos.hpp"
 #include "targets/kernels.hpp"
 
@@ -31,12 +32,26 @@ constexpr ropewalk::Kernels::Fillings fillings_of() {
 }
 
 template <class S>
+constexpr auto stream_of() -> void (*)(const void*, void*, std::int64_t) {
+    if constexpr (S::streams)
+        return stream<S>;
+    return nullptr;
+}
+
+template <class S>
 constexpr ropewalk::Kernels kernels_of(const char* isa) {
     return {isa,
             evaluate_plain_row<S>,
             evaluate_precise_row<S>,
             turn_row<Plain<S>>,
             turn_row<Precise<S>>,
+            scale_row<S, Plain<S>>,
+            scale_row<S, Precise<S>>,
+            {Neighbours<S, Float32Data<S>>::rotate, Neighbours<S, Float16Data<S>>::rotate,
+             Neighbours<S, BFloat16Data<S>>::rotate, Neighbours<S, Float64Data<S>>::rotate},
+            {Apart<S, Float32Data<S>>::rotate, Apart<S, Float16Data<S>>::rotate,
+             Apart<S, BFloat16Data<S>>::rotate, Apart<S, Float64Data<S>>::rotate},
+            stream_of<S>(),
             S::fence,
             fillings_of<S, false>(),
             fillings_of<S, S::streams>()};

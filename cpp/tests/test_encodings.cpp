@@ -73,13 +73,15 @@ struct Errors {
     }
 };
 
-void add_errors(const Kernels& kernels, const std::vector<Frequency>& pairs, Position position,
-                Errors& errors) {
-    const GroupedFrequencies frequencies(kernels, pairs, 0);
+void add_errors(const Kernels& kernels, const std::vector<Frequency>& pairs,
+                const Positions& positions, Errors& errors) {
+    const Position position = positions.at(0);
+    const GroupedFrequencies frequencies(kernels, pairs, 1, static_cast<std::int64_t>(pairs.size()),
+                                         0);
     const Scratch plain(frequencies.row_doubles(Precision::plain));
     const Scratch precise(frequencies.row_doubles(Precision::precise));
-    frequencies.evaluate(position, Precision::plain, plain.data());
-    frequencies.evaluate(position, Precision::precise, precise.data());
+    frequencies.evaluate(positions, 0, Precision::plain, 1.0, plain.data());
+    frequencies.evaluate(positions, 0, Precision::precise, 1.0, precise.data());
     for (std::size_t pair = 0; pair < pairs.size(); ++pair) {
         const True truth = true_values(position, pairs[pair]);
         const SineCosine exact = sine_cosine(position, pairs[pair]);
@@ -100,8 +102,8 @@ void check_rows(const Kernels& kernels) {
         const auto size = static_cast<std::int64_t>(random() >> (11 + repeat % 50));
         const std::int64_t integer = repeat % 2 == 0 ? size : -size;
         const double real = std::ldexp(static_cast<double>(integer), -(repeat % 90));
-        add_errors(kernels, pairs, Position::of(integer), worst);
-        add_errors(kernels, pairs, Position::of(real), worst);
+        add_errors(kernels, pairs, {1, integer}, worst);
+        add_errors(kernels, pairs, {1, 0, 0, nullptr, &real}, worst);
     }
     expect_at_most(worst.exact, 0x1p-72, "error of exact pairs", kernels);
     expect_at_most(worst.precise, 0x1p-72, "error of precise rows", kernels);

@@ -5,16 +5,37 @@ from types import ModuleType
 
 from ropewalk import frequencies
 from ropewalk._core import version as __version__
-from ropewalk._encodings import shift_matrix, sinusoidal_encoding
+from ropewalk._encodings import grid_positions, shift_matrix, sinusoidal_encoding
+from ropewalk._rotary import (
+    convert_pairing,
+    phases,
+    quarter_turn,
+    rerotate,
+    rotary_tables,
+    rotate,
+    rotate_by,
+    rotation_blocks,
+    rotation_matrix,
+)
 from ropewalk._runtime import get_num_threads, num_threads, set_num_threads, show_config
 
 __all__ = [
     "__version__",
     "articles",
+    "convert_pairing",
     "frequencies",
     "get_num_threads",
+    "grid_positions",
     "num_threads",
+    "phases",
     "plot",
+    "quarter_turn",
+    "rerotate",
+    "rotary_tables",
+    "rotate",
+    "rotate_by",
+    "rotation_blocks",
+    "rotation_matrix",
     "set_num_threads",
     "shift_matrix",
     "show_config",

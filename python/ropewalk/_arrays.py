@@ -6,7 +6,7 @@ Every message names the argument, what was expected and what came.
 import math
 import operator
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -15,6 +15,8 @@ from ropewalk import _core
 
 LARGEST_POSITION = 2**53
 LARGEST_DIM = 2**20
+Pairing = Literal["interleaved", "half"]
+
 _FLOAT64 = np.dtype(np.float64)
 _REAL_FLOATS = frozenset({np.float64, np.float32, np.float16})
 
@@ -63,29 +65,99 @@ def positive_number(name: str, value: object) -> float:
 
 def choice(name: str, value: object, allowed: Sequence[str]) -> None:
     """Refuse a `value` that is none of those `allowed`."""
-    if value not in allowed:
+    if not isinstance(value, str) or value not in allowed:
         msg = f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}"
         raise ValueError(msg)
 
 
-def positions(name: str, values: ArrayLike | range) -> tuple[range | NDArray[Any], tuple[int, ...]]:
+def boolean(name: str, value: object) -> bool:
+    """Return True or False; nothing else is taken for one of them."""
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    msg = f"{name} must be True or False, got {value!r}"
+    raise TypeError(msg)
+
+
+def is_interleaved(pairing: object, name: str = "pairing") -> bool:
+    """Tell which of the two pairings it is."""
+    choice(name, pairing, ("interleaved", "half"))
+    return pairing == "interleaved"
+
+
+def axis_of(axis: object, array: NDArray[Any]) -> int:
+    """Return an axis of the array, counted from 0."""
+    number = integer("axis", axis)
+    if not -array.ndim <= number < array.ndim:
+        msg = f"axis must be an axis of x, which has {array.ndim} dimensions, got {number}"
+        raise ValueError(msg)
+    return number % array.ndim
+
+
+def rotary_width(array: NDArray[Any], rotary_dim: int | None) -> int:
+    """Return how many features of the last axis of `x` are turned: all, or those asked for."""
+    features: int = array.shape[-1]
+    if rotary_dim is None:
+        if features < 2 or features % 2 or features > LARGEST_DIM:
+            msg = (
+                f"x must have an even number of features from 2 to {LARGEST_DIM}, got {features}; "
+                "rotary_dim says how many of them are turned"
+            )
+            raise ValueError(msg)
+        return features
+    width = integer("rotary_dim", rotary_dim)
+    if width < 2 or width % 2 or width > min(features, LARGEST_DIM):
+        msg = (
+            "rotary_dim must be an even integer from 2 to the "
+            f"{min(features, LARGEST_DIM)} features of x, got {width}"
+        )
+        raise ValueError(msg)
+    return width
+
+
+def check_rows_fit(name: str, shape: tuple[int, ...], array: NDArray[Any], after: str = "") -> None:
+    """Refuse positions of a shape that does not say which row of `x` each belongs to.
+
+    `after` is what an index needs behind those axes.
+    """
+    rows = array.shape[:-1]
+    if not shape:
+        return
+    if len(shape) == 1 and rows and shape[0] in {1, rows[-1]}:
+        return
+    if len(shape) == len(rows) and all(a in {1, b} for a, b in zip(shape, rows, strict=True)):
+        return
+    msg = (
+        f"{name} must have no axis, one as long as axis -2 of x, or as many as x before its last "
+        f"one, each as long or 1, for x of shape {array.shape}; got shape {shape}"
+    )
+    fitting = [i for i, length in enumerate(rows) if len(shape) == 1 and length == shape[0]]
+    if fitting:
+        index = ", ".join(":" if i == fitting[0] else "None" for i in range(len(rows)))
+        msg += f"; for axis {fitting[0]} of x write {name}[{index}{after}]"
+    raise ValueError(msg)
+
+
+def positions(
+    name: str, values: object, axes: int = 1
+) -> tuple[range | NDArray[Any], tuple[int, ...]]:
     """Return positions as the core takes them, and their shape.
 
     A range stays one; everything else becomes a C-contiguous array of int64 or float64. Every
-    position is finite and at most 2**53 in size.
+    position is finite and at most 2**53 in size. Several axes are the last axis of the array, and
+    do not count in the shape.
     """
-    if isinstance(values, range):
+    if isinstance(values, int) and not isinstance(values, bool) and axes == 1:
+        if not -LARGEST_POSITION <= values <= LARGEST_POSITION:
+            _refuse_position(name, values)
+        return range(values, values + 1), ()
+    if isinstance(values, range) and axes == 1:
         if values and not (
             -LARGEST_POSITION <= values[0] <= LARGEST_POSITION
             and -LARGEST_POSITION <= values[-1] <= LARGEST_POSITION
         ):
             _refuse_position(name, max(values[0], values[-1], key=abs))
         return values, (len(values),)
-    try:
-        array = np.asarray(values)
-    except ValueError as error:
-        msg = f"{name} must be a number, a range or an array of numbers: {error}"
-        raise ValueError(msg) from None
+    array = converted(name, values)
     _refuse_kind(name, array)
     if array.dtype.kind == "u":
         too_large = array > LARGEST_POSITION
@@ -96,7 +168,24 @@ def positions(name: str, values: ArrayLike | range) -> tuple[range | NDArray[Any
     bad = _core.first_bad_position(core)
     if bad >= 0:
         _refuse_position(name, core.reshape(-1)[bad])
-    return core, array.shape
+    if axes == 1:
+        return core, array.shape
+    if array.shape[-1:] != (axes,):
+        msg = (
+            f"{name} must have a last axis of length {axes}, one position on each axis of the "
+            f"frequencies, got shape {array.shape}"
+        )
+        raise ValueError(msg)
+    return core, array.shape[:-1]
+
+
+def converted(name: str, values: object) -> NDArray[Any]:
+    """Return `values` as NumPy makes an array of them."""
+    try:
+        return np.asarray(values)
+    except ValueError as error:
+        msg = f"{name} must be a number, a range or an array of numbers: {error}"
+        raise ValueError(msg) from None
 
 
 def is_real_float(dtype: np.dtype[Any]) -> bool:
@@ -148,15 +237,13 @@ def _checked_dtype(name: str, dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 
 def result(
-    out: object,
-    shape: tuple[int, ...],
-    dtype: np.dtype[Any],
-    source: object,
+    out: object, shape: tuple[int, ...], dtype: np.dtype[Any], *positions: object
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return a new array, or `out` once it is known to fit, and what the core may write for it.
 
     That is in C order and aligned, bfloat16 as its bits: new memory where `out` is not so, for
-    `filled` to copy. `source` is the argument that is read while the result is written.
+    `filled` to copy. `positions`, as they came and as the core takes them, are read while the
+    result is written.
     """
     if out is None:
         try:
@@ -165,6 +252,12 @@ def result(
         except ValueError:  # NumPy checks that the size fits a pointer before it allocates
             msg = f"a result of shape {shape} and dtype {dtype} is larger than any memory"
             raise ValueError(msg) from None
+    out = _checked_out(out, shape, dtype)
+    _refuse_shared_memory(out, positions, "the positions")
+    return out, _bits(out if out.flags.carray else np.empty(shape, dtype))
+
+
+def _checked_out(out: object, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
     if not isinstance(out, np.ndarray):
         msg = f"out must be a NumPy array, got {type(out).__name__}"
         raise TypeError(msg)
@@ -177,10 +270,81 @@ def result(
     if not out.flags.writeable:
         msg = "out must be writable, got a read-only array"
         raise ValueError(msg)
-    if isinstance(source, np.ndarray) and np.shares_memory(out, source):
-        msg = "out must not overlap the positions, got memory that both share"
+    return out
+
+
+def data(name: str, values: ArrayLike) -> NDArray[Any]:
+    """Return data as an array of float64, float32, float16 or bfloat16 in native byte order.
+
+    Integers become float64; nothing else is copied.
+    """
+    array = values if type(values) is np.ndarray else converted(name, values)
+    if array.dtype.type in _REAL_FLOATS or array.dtype.name == "bfloat16":
+        if not array.dtype.isnative:
+            array = array.astype(array.dtype.newbyteorder("="))
+    elif array.dtype.kind in "iu":
+        array = array.astype(np.float64)
+    else:
+        msg = (
+            f"{name} must be integers, float64, float32, float16 or bfloat16, got dtype "
+            f"{array.dtype}"
+        )
+        raise TypeError(msg)
+    if array.ndim == 0:
+        msg = f"{name} must have at least one dimension, got a number"
         raise ValueError(msg)
-    return out, _bits(out if out.flags.carray else np.empty(shape, dtype))
+    return array
+
+
+def row_result(
+    name: str, array: NDArray[Any], out: NDArray[Any] | None, *others: object
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Return a result of the shape and dtype of `array`, and what the core reads and writes.
+
+    Those have rows without gaps, bfloat16 as its bits. `out` may be the same memory as `array`, and
+    must share none with it otherwise, nor with the `others`, which are read while it is written.
+    """
+    if out is None:
+        empty = np.empty(array.shape, array.dtype)
+        return empty, _bits(_rows(array)), _bits(empty)
+    out = _checked_out(out, array.shape, array.dtype)
+    in_place = out is array or np.shares_memory(out, array)
+    if in_place and not _same_memory(out, array):
+        msg = f"out must be {name} itself or share no memory with it, got memory that both share"
+        raise ValueError(msg)
+    _refuse_shared_memory(out, others, "another argument")
+    if in_place and _has_rows(out):
+        core = _bits(out)
+        return out, core, core
+    target = out if _has_rows(out) else np.empty(out.shape, out.dtype)
+    return out, _bits(_rows(array)), _bits(target)
+
+
+def _refuse_shared_memory(out: NDArray[Any], others: tuple[object, ...], what: str) -> None:
+    for other in others:
+        if isinstance(other, np.ndarray) and np.shares_memory(out, other):
+            msg = f"out must not overlap {what}, got memory that both share"
+            raise ValueError(msg)
+
+
+def copied_back(out: NDArray[Any], core: NDArray[Any]) -> NDArray[Any]:
+    """Return `out` once the core has written `core`, which may be other memory."""
+    if not _has_rows(out):
+        out[...] = core.view(out.dtype)
+    return out
+
+
+def _has_rows(array: NDArray[Any]) -> bool:
+    """Tell whether elements are aligned, and stand side by side along the last axis."""
+    return array.flags.aligned and array.strides[-1] == array.itemsize
+
+
+def _rows(array: NDArray[Any]) -> NDArray[Any]:
+    return array if _has_rows(array) else np.array(array, order="C")
+
+
+def _same_memory(a: NDArray[Any], b: NDArray[Any]) -> bool:
+    return a is b or (a.ctypes.data == b.ctypes.data and a.strides == b.strides)
 
 
 def _bits(array: NDArray[Any]) -> NDArray[Any]:

@@ -5,20 +5,24 @@ The sinusoidal encoding gives every pair of features a hand on a clock: after ``
 angle, whatever the time.
 """
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from ropewalk import _arrays, _core
+from ropewalk._arrays import Pairing
 from ropewalk._runtime import get_num_threads
-from ropewalk.frequencies import Frequencies, _given_or_standard
+from ropewalk.frequencies import Frequencies
+from ropewalk.frequencies._standard import _given_or_standard
 
-Pairing = Literal["interleaved", "half"]
 Order = Literal["sin-cos", "cos-sin"]
 
 # Stores that pass the cache by pay from here on, and only into memory that has been touched.
 STREAMED_BYTES = {8: 32 << 20, 4: 64 << 20, 2: 64 << 20}  # by the bytes of an element
+
+LARGEST_GRID_AXES = 63  # an array of NumPy has 64 dimensions, and one holds the coordinates
 
 
 def sinusoidal_encoding(
@@ -43,7 +47,8 @@ def sinusoidal_encoding(
     positions : array_like or range
         Positions (tokens): a number, a range or an array of any shape; integers or floats of either
         sign, fractions too, finite and at most 2**53 in size. A number is one position: fifty-one
-        of them are ``range(51)``.
+        of them are ``range(51)``. Where `frequencies` have several axes, the last axis holds one
+        position a axis, and does not count below.
     dim : int, optional
         Width of the encoding, twice the number of pairs; even, from 2 to 2**20. May be left out
         where `frequencies` is given.
@@ -81,14 +86,17 @@ def sinusoidal_encoding(
     See Also
     --------
     shift_matrix : The matrix that moves an encoding by some positions.
+    rotary_tables : Cosines and sines apart, for rotary encodings.
+    grid_positions : Positions on images and volumes.
     ropewalk.frequencies : Schedules.
 
     Notes
     -----
     ``PE[p, 2 i] = sin(p / base ** (2 i / dim))`` and ``PE[p, 2 i + 1] = cos(p / base ** (2 i /
     dim))``. float32, float16 and bfloat16 are correctly rounded, float64 is within 1 ulp, at every
-    position; the encoding of ``-p`` is exactly ``(-sin, cos)``. The same position gives the same
-    bits in every call, on any number of threads and on every instruction set.
+    position (with several axes up to 2**31 in size, float64 within 1 ulp + 2**-100); the encoding
+    of ``-p`` is exactly ``(-sin, cos)``. The same position gives the same bits in every call, on
+    any number of threads and on every instruction set.
 
     References
     ----------
@@ -105,18 +113,19 @@ def sinusoidal_encoding(
     (128,)
     """
     turning = _given_or_standard(dim, base, frequencies)
-    _arrays.choice("pairing", pairing, ("interleaved", "half"))
+    interleaved = _arrays.is_interleaved(pairing)
     _arrays.choice("order", order, ("sin-cos", "cos-sin"))
-    rows, shape = _arrays.positions("positions", positions)
+    rows, shape = _arrays.positions("positions", positions, turning.axes)
     dtype = _arrays.table_dtype(dtype, out)
-    result, core = _arrays.result(out, (*shape, 2 * len(turning)), dtype, positions)
+    result, core = _arrays.result(out, (*shape, 2 * len(turning)), dtype, positions, rows)
     streamed = out is not None and core.nbytes >= STREAMED_BYTES[dtype.itemsize]
     _core.fill_sinusoidal(
         turning._turns,
         rows,
         core,
-        pairing == "interleaved",
+        interleaved,
         order == "sin-cos",
+        1.0,
         streamed,
         get_num_threads(),
     )
@@ -162,10 +171,15 @@ def shift_matrix(
     See Also
     --------
     sinusoidal_encoding : What it moves.
+    rotation_matrix : Its transpose.
 
     Notes
     -----
-    Entries are within 1 ulp, at any offset up to 2**53 in size.
+    Entries are within 1 ulp, at any offset up to 2**53 in size. In the order sin-cos a pair of the
+    encoding is a clock hand ``(sin, cos)``, which grows from the cosine towards the sine: moving it
+    on turns the plane of its two features clockwise, by ``-offset * w_i``. `rotation_matrix` turns
+    features counterclockwise; so the one is the transpose, and the inverse, of the other. In the
+    order cos-sin both are the same matrix.
 
     References
     ----------
@@ -181,17 +195,88 @@ def shift_matrix(
     True
     """
     turning = _given_or_standard(dim, base, frequencies)
-    _arrays.choice("pairing", pairing, ("interleaved", "half"))
+    interleaved = _arrays.is_interleaved(pairing)
     _arrays.choice("order", order, ("sin-cos", "cos-sin"))
-    rows, shape = _arrays.positions("offset", offset)
+    rows, shape = _arrays.positions("offset", offset, turning.axes)
     dim = 2 * len(turning)
-    result, _ = _arrays.result(None, (*shape, dim, dim), np.dtype(np.float64), offset)
-    _core.fill_shift_matrices(
-        turning._turns,
-        rows,
-        result,
-        pairing == "interleaved",
-        order == "sin-cos",
-        get_num_threads(),
+    result, _ = _arrays.result(None, (*shape, dim, dim), np.dtype(np.float64))
+    sine_first = order == "sin-cos"
+    _core.fill_matrices(
+        turning._turns, rows, result, interleaved, sine_first, 1.0, get_num_threads()
     )
+    return result
+
+
+def grid_positions(
+    shape: Sequence[int], /, *, normalise: Literal["separate", "min", "max"] | None = None
+) -> NDArray[Any]:
+    r"""Positions of the cells of a grid, one coordinate an axis.
+
+    Parameters
+    ----------
+    shape : sequence of int
+        Length of every axis, each from 1 to 2**53: rows and columns of an image, frames, rows and
+        columns of a video. From 1 to 63 axes.
+    normalise : {"separate", "min", "max"}, optional
+        Give the centres of the cells instead of their indices: cell ``i`` of an axis lies at ``(2 *
+        i + 1) / n - 1``. "separate" takes the length of that very axis for ``n``, so that every
+        axis covers -1 to 1; "min" and "max" take the shortest and the longest length for all axes,
+        which keeps the cells square.
+
+    Returns
+    -------
+    ndarray of shape (\*shape, axes)
+        int64, or float64 where `normalise` is given, correctly rounded.
+
+    Raises
+    ------
+    ValueError
+        If a length is out of range, there are no axes or too many, or `normalise` is none of those
+        named.
+    TypeError
+        If `shape` is no sequence of integers.
+
+    See Also
+    --------
+    ropewalk.frequencies.axial : Frequencies for them.
+
+    Notes
+    -----
+    The three ways to normalise are those of DINOv3, whose default is "separate". With "min" and
+    "max" the first cell still starts at -1, so the grid is not centred on the other axes.
+
+    References
+    ----------
+    Siméoni et al., DINOv3, 2025, arXiv:2508.10104, and the code published with it.
+
+    Examples
+    --------
+    >>> import ropewalk as rw
+    >>> rw.grid_positions((2, 3)).reshape(6, 2)
+    array([[0, 0],
+           [0, 1],
+           [0, 2],
+           [1, 0],
+           [1, 1],
+           [1, 2]])
+    >>> rw.grid_positions((1, 4), normalise="separate")[0, :, 1]
+    array([-0.75, -0.25,  0.25,  0.75])
+    """
+    if not isinstance(shape, Sequence):  # what a type checker would have said
+        msg = f"shape must be a sequence of integers, got {shape!r}"  # type: ignore[unreachable]
+        raise TypeError(msg)
+    sizes = [_arrays.positive_integer("shape", n, _arrays.LARGEST_POSITION) for n in shape]
+    if not 1 <= len(sizes) <= LARGEST_GRID_AXES:
+        msg = f"shape must have 1 to {LARGEST_GRID_AXES} axes, got {len(sizes)}"
+        raise ValueError(msg)
+    if normalise is not None:
+        _arrays.choice("normalise", normalise, ("separate", "min", "max"))
+    dtype: np.dtype[Any] = np.dtype(np.int64 if normalise is None else np.float64)
+    result, _ = _arrays.result(None, (*sizes, len(sizes)), dtype, shape)
+    for axis, size in enumerate(sizes):
+        cells: NDArray[Any] = np.arange(size)
+        if normalise is not None:
+            n = {"separate": size, "min": min(sizes), "max": max(sizes)}[normalise]
+            cells = (2 * cells + 1 - n) / n  # one rounding: the numerator is exact
+        result[..., axis] = cells.reshape(-1, *[1] * (len(sizes) - 1 - axis))
     return result

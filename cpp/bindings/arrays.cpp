@@ -1,0 +1,54 @@
+#include "bindings/bindings.hpp"
+
+namespace py = pybind11;
+
+namespace ropewalk {
+
+bool is_c_contiguous(const py::array& array) {
+    return (array.flags() & py::array::c_style) == py::array::c_style;
+}
+
+void require(bool condition, const char* message) {
+    if (!condition)
+        throw py::value_error(message);
+}
+
+void check_out(const py::array& out, std::int64_t elements) {
+    require(out.writeable() && is_c_contiguous(out) && out.size() == elements,
+            "a writable out in C order of the right size");
+}
+
+Type type_of(const py::array& array) {
+    switch (array.dtype().kind()) {
+    case 'f':
+        return array.itemsize() == 8   ? Type::float64
+               : array.itemsize() == 4 ? Type::float32
+                                       : Type::float16;
+    case 'u': // bfloat16, of which NumPy knows nothing, comes as its bits
+        require(array.itemsize() == 2, "bits of bfloat16");
+        return Type::bfloat16;
+    default:
+        throw py::value_error("an array of a floating type");
+    }
+}
+
+Positions positions_of(const py::handle& object, int axes) {
+    if (PyRange_Check(object.ptr())) {
+        const auto range = py::reinterpret_borrow<py::sequence>(object);
+        const auto count = static_cast<std::int64_t>(range.size());
+        const auto at = [&](std::size_t i) { return range[i].cast<std::int64_t>(); };
+        const std::int64_t first = count > 0 ? at(0) : 0;
+        return {count, first, count > 1 ? at(1) - first : 1};
+    }
+    const auto array = py::cast<py::array>(object);
+    require(is_c_contiguous(array), "positions in C order");
+    const auto count = static_cast<std::int64_t>(array.size()) / axes;
+    require(count * axes == array.size(), "positions of all axes");
+    const char kind = array.dtype().kind();
+    require(array.itemsize() == 8 && (kind == 'i' || kind == 'f'), "positions of 8 bytes");
+    if (kind == 'i')
+        return {count, 0, 0, static_cast<const std::int64_t*>(array.data()), nullptr, axes};
+    return {count, 0, 0, nullptr, static_cast<const double*>(array.data()), axes};
+}
+
+} // namespace ropewalk

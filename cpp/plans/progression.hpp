@@ -1,0 +1,57 @@
+// The rows of a table whose positions are evenly spaced, in blocks.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "plans/filling.hpp"
+
+namespace ropewalk {
+
+// From so many rows on blocks cost less than rows one by one, where the rows that blocks share are
+// kept; where they must be made, from `shortest_of_other_steps` on.
+inline constexpr std::int64_t shortest_progression = 8;
+inline constexpr std::int64_t shortest_of_other_steps = 2 * block_rows;
+
+// Whether rows at those positions are worth filling in blocks.
+bool is_long_progression(const Positions& positions);
+
+// The rows that all blocks share, at multiples of a step; allocated here, so that tasks need not.
+class StepRows {
+  public:
+    StepRows(const GroupedFrequencies& grouped, std::int64_t step, Precision precision);
+    const GroupedFrequencies::Rows& rows() const { return own_ ? *own_ : *kept_; }
+
+  private:
+    std::optional<GroupedFrequencies::Rows> own_;
+    const GroupedFrequencies::Rows* kept_ = nullptr;
+};
+
+// Evenly spaced positions, in blocks that lie at fixed positions wherever the table begins: block k
+// has its centre at origin + step * block_rows * k. The first centre of a super-block is evaluated,
+// the others follow from it by one turn each.
+class Progression {
+  public:
+    Progression(const Filling& filling, const GroupedFrequencies::Rows& rows, Stores stores);
+
+    // Part of a super-block, so that small tables too have work for several threads.
+    std::int64_t tasks() const;
+    void fill_task(std::int64_t number, const Workspace& workspace) const;
+    void fill_all(const Workspace& workspace) const;
+
+    // How many rows of the two blocks that hold the first row lie before it.
+    static std::int64_t rows_before(const Positions& positions);
+
+  private:
+    const Filling& filling_;
+    const GroupedFrequencies::Rows& rows_;
+    Stores stores_;
+    std::int64_t step_, index_, origin_;
+};
+
+// Rows begin .. end - 1 of positions in an array: stretches that count upwards, as in a batch of
+// ranges, are filled as such. Unit rows must have been made before.
+void fill_stretches(const Filling& filling, std::int64_t begin, std::int64_t end,
+                    const Workspace& workspace);
+
+} // namespace ropewalk

@@ -1,0 +1,417 @@
+#include "plans/rotary.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+
+#include "plans/pool.hpp"
+#include "plans/progression.hpp"
+
+namespace ropewalk {
+namespace {
+
+// Table rows that stay in the first cache while heads pass by.
+constexpr std::int64_t resident_rows = 8;
+// Heads that pass by together.
+constexpr std::int64_t together = 4;
+// Rows are turned here before they are streamed.
+constexpr std::int64_t staging_bytes = 16 << 10;
+
+// Without axes of length 1, and with those in one that follow each other in memory and meaning.
+std::vector<RowAxis> collapsed(const std::vector<RowAxis>& axes) {
+    std::vector<RowAxis> result;
+    for (const RowAxis& axis : axes) {
+        if (axis.length == 1)
+            continue;
+        if (!result.empty() && result.back().own == axis.own &&
+            result.back().x_stride == axis.length * axis.x_stride &&
+            result.back().y_stride == axis.length * axis.y_stride)
+            result.back() = {result.back().length * axis.length, axis.x_stride, axis.y_stride,
+                             axis.own};
+        else
+            result.push_back(axis);
+    }
+    return result;
+}
+
+// Some axes as one, counted with the last one fastest.
+class Counter {
+  public:
+    void add(const RowAxis& axis) {
+        axes_.push_back(axis);
+        size_ *= axis.length;
+    }
+    std::int64_t size() const { return size_; }
+    const RowAxis& last() const { return axes_.back(); }
+    // How many from that index on, before `end`, are evenly spaced.
+    std::int64_t stretch(std::int64_t index, std::int64_t end) const {
+        return axes_.empty() ? end - index
+                             : std::min(end - index, last().length - index % last().length);
+    }
+
+    struct Offset {
+        std::int64_t x, y;
+    };
+    Offset offset(std::int64_t index) const {
+        Offset result{0, 0};
+        for (std::size_t i = axes_.size(); i > 0; --i) {
+            const RowAxis& axis = axes_[i - 1];
+            const std::int64_t at = i == 1 ? index : index % axis.length;
+            result.x += at * axis.x_stride;
+            result.y += at * axis.y_stride;
+            if (i > 1)
+                index /= axis.length;
+        }
+        return result;
+    }
+
+  private:
+    std::vector<RowAxis> axes_;
+    std::int64_t size_ = 1;
+};
+
+struct Range {
+    std::int64_t begin, end;
+    std::int64_t size() const { return end - begin; }
+};
+
+// Some rows of a table, as kernels want them: of neighbours both in `cosines`.
+struct TableRows {
+    const char *cosines, *sines;
+    std::int64_t row_elements, element;
+
+    TableRows from(std::int64_t row) const {
+        const std::int64_t bytes = row * row_elements * element;
+        return {cosines + bytes, sines + bytes, row_elements, element};
+    }
+};
+
+// The rows of data, sorted by whether they share their row of the table.
+class Turning {
+  public:
+    Turning(const Kernels& kernels, const RotaryData& data, std::int64_t pairs, Stores stores)
+        : kernels_(kernels), data_(data), pairs_(pairs), element_(element_bytes(data.type)),
+          rotate_((data.pairing == Pairing::neighbours
+                       ? kernels.rotate_neighbours
+                       : kernels.rotate_apart)[static_cast<int>(data.type)]) {
+        for (const RowAxis& axis : collapsed(data.axes)) {
+            (axis.own ? own_ : shared_).add(axis);
+            inner_ = axis;
+        }
+        streamed_ = stores == Stores::streamed && kernels.stream != nullptr &&
+                    (inner_.y_stride == data.dim || inner_.length == 1) &&
+                    row_bytes() <= staging_bytes;
+    }
+
+    std::int64_t own() const { return own_.size(); }
+    std::int64_t shared() const { return shared_.size(); }
+    std::int64_t row_bytes() const { return data_.dim * element_; }
+    std::int64_t bytes() const { return own() * shared() * row_bytes(); }
+    bool streamed() const { return streamed_; }
+
+    void turn(Range own, Range shared, const TableRows& table, char* staging) const {
+        if (inner_.own)
+            turn_along_own(own, shared, table, staging);
+        else
+            turn_along_shared(own, shared, table, staging);
+        if (streamed_)
+            kernels_.fence();
+    }
+
+  private:
+    void turn_along_own(Range own, Range shared, const TableRows& table, char* staging) const {
+        for (std::int64_t begin = own.begin; begin < own.end; begin += resident_rows) {
+            const std::int64_t end = std::min(begin + resident_rows, own.end);
+            for (std::int64_t other = shared.begin; other < shared.end;) {
+                const std::int64_t copies = std::min(together, shared_.stretch(other, shared.end));
+                for (std::int64_t row = begin; row < end;) {
+                    const std::int64_t rows = own_.stretch(row, end);
+                    Rotation rotation = at(row, other, table.from(row - own.begin));
+                    rotation.rows = rows;
+                    rotation.x_stride = inner_.x_stride;
+                    rotation.y_stride = inner_.y_stride;
+                    set_copies(rotation, copies);
+                    turn_stretch(rotation, staging);
+                    row += rows;
+                }
+                other += copies;
+            }
+        }
+    }
+    void turn_along_shared(Range own, Range shared, const TableRows& table, char* staging) const {
+        for (std::int64_t row = own.begin; row < own.end; ++row)
+            for (std::int64_t other = shared.begin; other < shared.end;) {
+                const std::int64_t copies = shared_.stretch(other, shared.end);
+                Rotation rotation = at(row, other, table.from(row - own.begin));
+                set_copies(rotation, copies);
+                turn_stretch(rotation, staging);
+                other += copies;
+            }
+    }
+
+    Rotation at(std::int64_t own, std::int64_t shared, const TableRows& table) const {
+        const Counter::Offset a = own_.offset(own), b = shared_.offset(shared);
+        Rotation rotation{};
+        rotation.x = static_cast<const char*>(data_.x) + (a.x + b.x) * element_;
+        rotation.y = static_cast<char*>(data_.y) + (a.y + b.y) * element_;
+        rotation.rows = rotation.copies = 1;
+        rotation.cosines = table.cosines;
+        rotation.sines = table.sines;
+        rotation.table_stride = table.row_elements;
+        rotation.pairs = pairs_;
+        rotation.apart = data_.pairs;
+        return rotation;
+    }
+    void set_copies(Rotation& rotation, std::int64_t copies) const {
+        rotation.copies = copies;
+        if (copies > 1) {
+            rotation.x_copy = shared_.last().x_stride;
+            rotation.y_copy = shared_.last().y_stride;
+        }
+    }
+
+    // Along either axis; what is streamed is turned in a small part of memory first.
+    void turn_stretch(Rotation rotation, char* staging) const {
+        if (!streamed_)
+            return turn_rows(rotation);
+        Rotation part = rotation;
+        part.y = staging;
+        part.y_stride = part.y_copy = data_.dim;
+        const std::int64_t most = staging_bytes / row_bytes();
+        for (std::int64_t copy = 0; copy < rotation.copies; copy += part.copies)
+            for (std::int64_t row = 0; row < rotation.rows; row += part.rows) {
+                part.copies = rotation.rows == 1 ? std::min(most, rotation.copies - copy) : 1;
+                part.rows = std::min(most, rotation.rows - row);
+                const std::int64_t table = row * rotation.table_stride * table_element();
+                part.x = static_cast<const char*>(rotation.x) +
+                         (row * rotation.x_stride + copy * rotation.x_copy) * element_;
+                part.cosines = static_cast<const char*>(rotation.cosines) + table;
+                part.sines = static_cast<const char*>(rotation.sines) + table;
+                turn_rows(part);
+                kernels_.stream(staging,
+                                static_cast<char*>(rotation.y) +
+                                    (row * rotation.y_stride + copy * rotation.y_copy) * element_,
+                                part.rows * part.copies * row_bytes());
+            }
+    }
+
+    void turn_rows(const Rotation& rotation) const {
+        rotate_(rotation);
+        if (rotation.x == rotation.y)
+            return;
+        if (data_.pairing == Pairing::halves) {
+            copy(rotation, pairs_, data_.pairs);
+            copy(rotation, data_.pairs + pairs_, 2 * data_.pairs);
+        } else
+            copy(rotation, 2 * pairs_, 2 * data_.pairs);
+        copy(rotation, 2 * data_.pairs, data_.dim);
+    }
+
+    void copy(const Rotation& rotation, std::int64_t begin, std::int64_t end) const {
+        if (begin == end)
+            return;
+        for (std::int64_t i = 0; i < rotation.copies; ++i)
+            for (std::int64_t row = 0; row < rotation.rows; ++row)
+                std::memcpy(static_cast<char*>(rotation.y) +
+                                (begin + i * rotation.y_copy + row * rotation.y_stride) * element_,
+                            static_cast<const char*>(rotation.x) +
+                                (begin + i * rotation.x_copy + row * rotation.x_stride) * element_,
+                            static_cast<std::size_t>((end - begin) * element_));
+    }
+    std::int64_t table_element() const { return data_.type == Type::float64 ? 8 : 4; }
+
+    const Kernels& kernels_;
+    const RotaryData& data_;
+    std::int64_t pairs_; // those that turn, the first of data_.pairs
+    std::int64_t element_;
+    void (*rotate_)(const Rotation&);
+    Counter own_, shared_;
+    RowAxis inner_{1, 0, 0, true};
+    bool streamed_ = false;
+};
+
+// Tasks of whole blocks of table rows, `before` of whose first block lie before the table, and of
+// part of what shares them.
+class Tasks {
+  public:
+    Tasks(const Turning& turning, std::int64_t before) : turning_(turning), before_(before) {
+        constexpr std::int64_t pair_of_blocks = 2 * block_rows, most = 4 * pair_of_blocks;
+        constexpr std::int64_t wanted_bytes = 256 << 10, most_bytes = 1 << 20;
+        const std::int64_t row = std::max<std::int64_t>(turning.row_bytes(), 1);
+        const std::int64_t blocks = wanted_bytes / (row * turning.shared() * pair_of_blocks);
+        rows_ = std::clamp(blocks * pair_of_blocks, pair_of_blocks, most);
+        const std::int64_t rows = std::min(rows_, turning.own());
+        share_ = std::clamp<std::int64_t>(most_bytes / (row * rows), 8, turning.shared());
+        shares_ = (turning.shared() + share_ - 1) / share_;
+    }
+
+    std::int64_t count() const { return (before_ + turning_.own() + rows_ - 1) / rows_ * shares_; }
+    std::int64_t most_rows() const { return std::min(rows_, turning_.own()); }
+    Range own(std::int64_t task) const {
+        const std::int64_t begin = task / shares_ * rows_ - before_;
+        return {std::max<std::int64_t>(begin, 0), std::min(begin + rows_, turning_.own())};
+    }
+    Range shared(std::int64_t task) const {
+        const std::int64_t begin = task % shares_ * share_;
+        return {begin, std::min(begin + share_, turning_.shared())};
+    }
+
+  private:
+    const Turning& turning_;
+    std::int64_t before_, rows_, share_, shares_;
+};
+
+int threads_for(const Turning& turning, int threads) {
+    return turning.bytes() < parallel_bytes ? 1 : threads;
+}
+
+// What one thread needs: some rows of the table, and room for rows to be streamed.
+class Bench {
+  public:
+    Bench(const RotaryData& data, const Turning& turning, std::int64_t rows)
+        : halves_(data.pairing == Pairing::halves), element_(data.type == Type::float64 ? 8 : 4),
+          pairs_(data.pairs), memory_((2 * rows * pairs_ * element_ + line +
+                                       (turning.streamed() ? staging_bytes + line : 0)) /
+                                      8),
+          staging_(reinterpret_cast<char*>(memory_.data())),
+          first_(staging_ + (turning.streamed() ? staging_bytes : 0)),
+          second_(first_ + rows * pairs_ * element_) {
+        // Vectors of the table begin where those of the data do.
+        const auto address = reinterpret_cast<std::uintptr_t>(data.y);
+        const auto elements = static_cast<std::int64_t>(address) / element_bytes(data.type);
+        const std::int64_t past = elements * element_ % line;
+        first_ += past;
+        second_ += past;
+    }
+
+    Layout layout() const { return halves_ ? Layout::apart : Layout::cosine_first; }
+    // Where a table of that layout goes.
+    void* first() const { return halves_ ? second_ : first_; }
+    void* second() const { return halves_ ? first_ : nullptr; }
+    TableRows table() const { return {first_, second_, halves_ ? pairs_ : 2 * pairs_, element_}; }
+    void negate_sines(std::int64_t rows) const {
+        if (element_ == 8)
+            negate<double>(rows);
+        else
+            negate<float>(rows);
+    }
+    template <class Value>
+    void interleave(const void* cosines, const void* sines, std::int64_t rows) const {
+        auto* const to = reinterpret_cast<Value*>(first_);
+        for (std::int64_t i = 0; i < rows * pairs_; ++i) {
+            to[2 * i] = static_cast<const Value*>(cosines)[i];
+            to[2 * i + 1] = static_cast<const Value*>(sines)[i];
+        }
+    }
+    char* staging() const { return staging_; }
+
+  private:
+    static constexpr std::int64_t line = 64;
+
+    template <class Value>
+    void negate(std::int64_t rows) const {
+        const std::int64_t step = halves_ ? 1 : 2;
+        auto* const sines = reinterpret_cast<Value*>(halves_ ? second_ : first_) + (step - 1);
+        for (std::int64_t i = 0; i < rows * pairs_; ++i)
+            sines[i * step] = -sines[i * step];
+    }
+
+    bool halves_;
+    std::int64_t element_, pairs_;
+    Scratch memory_;
+    char *staging_, *first_, *second_;
+};
+
+std::vector<Bench> benches_for(const RotaryData& data, const Turning& turning, const Tasks& tasks,
+                               int threads) {
+    std::vector<Bench> benches;
+    const std::int64_t workers = std::min<std::int64_t>(threads, tasks.count());
+    benches.reserve(static_cast<std::size_t>(workers));
+    for (std::int64_t i = 0; i < workers; ++i)
+        benches.emplace_back(data, turning, tasks.most_rows());
+    return benches;
+}
+
+} // namespace
+
+void rotate(const Kernels& kernels, const Frequencies& frequencies, const Positions& positions,
+            double factor, Direction direction, const RotaryData& data, Stores stores,
+            int threads) {
+    const Frequencies& turning_by = frequencies.along(positions);
+    const std::int64_t moving = turning_by.moving_pairs();
+    // What stands still is multiplied by the factor all the same.
+    const Turning turning(kernels, data, factor == 1.0 ? moving : data.pairs, stores);
+    if (turning.bytes() == 0)
+        return;
+    const bool halves = data.pairing == Pairing::halves;
+    const Positions rows = positions.simplified(shortest_progression);
+    const Filling whole(kernels, turning_by, rows, factor,
+                        data.type == Type::float64 ? Type::float64 : Type::float32,
+                        halves ? Layout::apart : Layout::cosine_first,
+                        {nullptr, nullptr, (halves ? 1 : 2) * data.pairs, rows.count, moving});
+    const bool in_blocks = is_long_progression(rows);
+    std::optional<StepRows> steps;
+    if (in_blocks)
+        steps.emplace(*whole.grouped, rows.step, whole.precision());
+    else if (rows.in_array() && rows.count >= shortest_progression)
+        whole.grouped->unit_rows(whole.precision()); // before tasks run
+    const Tasks tasks(turning, in_blocks ? Progression::rows_before(rows) : 0);
+    threads = threads_for(turning, threads);
+
+    const std::vector<Bench> benches = benches_for(data, turning, tasks, threads);
+    std::vector<Workspace> workspaces;
+    workspaces.reserve(benches.size());
+    for (const Bench& bench : benches) {
+        workspaces.emplace_back(whole);
+        whole.elsewhere(bench.first(), bench.second(), rows.part(0, tasks.most_rows()))
+            .fill_standing(data.pairs);
+    }
+
+    const auto run = [&](std::int64_t task, int worker) {
+        const Bench& bench = benches[static_cast<std::size_t>(worker)];
+        const Workspace& workspace = workspaces[static_cast<std::size_t>(worker)];
+        const Range own = tasks.own(task);
+        const Filling part =
+            whole.elsewhere(bench.first(), bench.second(), rows.part(own.begin, own.size()));
+        if (in_blocks)
+            Progression(part, steps->rows(), Stores::cached).fill_all(workspace);
+        else if (rows.in_array())
+            fill_stretches(part, 0, own.size(), workspace);
+        else
+            part.fill_rows(0, own.size(), workspace);
+        if (direction == Direction::backwards)
+            bench.negate_sines(own.size());
+        turning.turn(own, tasks.shared(task), bench.table(), bench.staging());
+    };
+    run_tasks(tasks.count(), threads, Task(run));
+}
+
+void rotate_by(const Kernels& kernels, const void* cosines, const void* sines,
+               const RotaryData& data, int threads) {
+    const Turning turning(kernels, data, data.pairs, Stores::cached);
+    if (turning.bytes() == 0)
+        return;
+    const Tasks tasks(turning, 0);
+    threads = threads_for(turning, threads);
+    const bool neighbours = data.pairing == Pairing::neighbours;
+    const std::vector<Bench> benches =
+        neighbours ? benches_for(data, turning, tasks, threads) : std::vector<Bench>{};
+    const TableRows whole{static_cast<const char*>(cosines), static_cast<const char*>(sines),
+                          data.pairs, data.type == Type::float64 ? 8 : 4};
+    const auto run = [&](std::int64_t task, int worker) {
+        const Range own = tasks.own(task);
+        TableRows table = whole.from(own.begin);
+        if (neighbours) {
+            const Bench& bench = benches[static_cast<std::size_t>(worker)];
+            if (data.type == Type::float64)
+                bench.interleave<double>(table.cosines, table.sines, own.size());
+            else
+                bench.interleave<float>(table.cosines, table.sines, own.size());
+            table = bench.table();
+        }
+        turning.turn(own, tasks.shared(task), table, nullptr);
+    };
+    run_tasks(tasks.count(), threads, Task(run));
+}
+
+} // namespace ropewalk

@@ -1,0 +1,804 @@
+"""Rotary position embedding (RoPE): features turned in pairs by angles that grow with position.
+
+Pair ``i`` of a row at position ``p`` is turned by the angle ``p w_i``. The inner product of two
+rows that have been turned depends on the distance of their positions alone, because turning one by
+``m`` and the other by ``n`` is turning one of them by ``n - m``.
+"""
+
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+from ropewalk import _arrays, _core
+from ropewalk._arrays import Pairing
+from ropewalk._runtime import get_num_threads
+from ropewalk.frequencies import Frequencies, from_radians, standard
+from ropewalk.frequencies._standard import _given_or_standard, _standard
+
+# Stores that pass the cache by pay from here on, and only into memory that has been touched.
+STREAMED_BYTES = 32 << 20
+
+_RADIAN = from_radians([1.0])
+
+
+def rotary_tables(
+    positions: ArrayLike | range,
+    dim: int | None = None,
+    /,
+    *,
+    base: float | None = None,
+    frequencies: Frequencies | None = None,
+    angles: Literal["exact", "float32"] = "exact",
+    dtype: DTypeLike = np.float64,
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    r"""Cosines and sines of rotary position embedding (RoPE).
+
+    What `rotate` turns by: ``cos(p * w_i)`` and ``sin(p * w_i)``, times the attention factor of the
+    frequencies, correctly rounded at any position (float64 within 1 ulp).
+
+    Parameters
+    ----------
+    positions : array_like or range
+        Positions (tokens): a number, a range or an array of any shape; integers or floats of either
+        sign, fractions too, finite and at most 2**53 in size. Where `frequencies` have several
+        axes, the last axis holds one position a axis, and does not count below.
+    dim : int, optional
+        Rotary width, twice the number of pairs; even, from 2 to 2**20. May be left out where
+        `frequencies` is given.
+    base : float, default 10000.0
+        Base of the standard frequencies, positive and finite. Not together with `frequencies`.
+    frequencies : Frequencies, optional
+        Another schedule, from `ropewalk.frequencies`.
+    angles : {"exact", "float32"}, default "exact"
+        "float32" computes the angles as most libraries do, which is wrong by more the larger the
+        position: float32 frequency times float32 position, rounded to float32 (and the sum over the
+        axes likewise). Cosine and sine of that angle are then exact.
+    dtype : {float64, float32, float16, "bfloat16"}, default float64
+        Type of the result. bfloat16 needs ml_dtypes.
+
+    Returns
+    -------
+    cosines, sines : ndarray of shape (\*positions.shape, pairs)
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of the range above, or `base` and `frequencies` are both given.
+    TypeError
+        If `positions` are complex or no numbers, `dim` is missing or no integer, or `dtype` is not
+        one of those named.
+    ImportError
+        If `dtype` is "bfloat16" and ml_dtypes is not installed.
+
+    See Also
+    --------
+    rotate : Turn data, with no table in between.
+    rotate_by : Turn data by given tables.
+    phases : The same as complex numbers.
+
+    Notes
+    -----
+    float32, float16 and bfloat16 are correctly rounded, float64 is within 1 ulp, at every position
+    (with several axes up to 2**31 in size, float64 within 1 ulp + 2**-100). Frequencies made in
+    float32 by other libraries are off by up to some ulps, which differ between processors; here it
+    is the frequency in float64 that is rounded to float32.
+
+    References
+    ----------
+    Su et al., RoFormer: Enhanced Transformer with Rotary Position Embedding, 2021,
+    arXiv:2104.09864, equations 15 and 34.
+
+    Examples
+    --------
+    >>> import ropewalk as rw
+    >>> cosines, sines = rw.rotary_tables(range(3), 4)
+    >>> sines.round(4)
+    array([[0.    , 0.    ],
+           [0.8415, 0.01  ],
+           [0.9093, 0.02  ]])
+    >>> usual, _ = rw.rotary_tables(10**6, 128, angles="float32")
+    >>> exact, _ = rw.rotary_tables(10**6, 128)
+    >>> round(float(abs(usual - exact).max()), 3)
+    0.016
+    """
+    turning = _given_or_standard(dim, base, frequencies)
+    _arrays.choice("angles", angles, ("exact", "float32"))
+    rows, shape = _arrays.positions("positions", positions, turning.axes)
+    dtype = _arrays.table_dtype(dtype, None)
+    pairs, factor = len(turning), turning.attention_factor
+    if angles == "float32":
+        rows, turning = _float32_angles(rows, turning), _RADIAN
+    cosines, core_cosines = _arrays.result(None, (*shape, pairs), dtype)
+    sines, core_sines = _arrays.result(None, (*shape, pairs), dtype)
+    _core.fill_tables(turning._turns, rows, core_cosines, core_sines, factor, get_num_threads())
+    return cosines, sines
+
+
+def _float32_angles(rows: range | NDArray[Any], turning: Frequencies) -> NDArray[np.float64]:
+    """Return the angles in radians as float32 arithmetic has them."""
+    radians = turning.radians.astype(np.float32).reshape(turning.axes, -1)
+    if isinstance(rows, range):
+        rows = np.arange(rows.start, rows.stop, rows.step)
+    positions = rows.astype(np.float32).reshape(-1, turning.axes, 1)
+    with np.errstate(over="ignore"):
+        in_float32 = positions[:, 0] * radians[0]
+        for axis in range(1, turning.axes):
+            in_float32 += positions[:, axis] * radians[axis]
+    angles: NDArray[np.float64] = in_float32.astype(np.float64)
+    too_large = ~(np.abs(angles) <= _arrays.LARGEST_POSITION)
+    if too_large.any():
+        msg = f"angles in float32 must be at most 2**53 in size, got {angles[too_large][0]}"
+        raise ValueError(msg)
+    return angles
+
+
+def rotate(
+    x: ArrayLike,
+    positions: ArrayLike | range | None = None,
+    /,
+    *,
+    base: float | None = None,
+    frequencies: Frequencies | None = None,
+    pairing: Pairing = "interleaved",
+    rotary_dim: int | None = None,
+    inverse: bool = False,
+    out: NDArray[Any] | None = None,
+) -> NDArray[Any]:
+    r"""Rotary position embedding (RoPE): features turned by their position.
+
+    Features ``(a, b)`` of pair ``i`` become ``(a c - b s, a s + b c)`` with ``c = cos(p * w_i)``
+    and ``s = sin(p * w_i)``, times the attention factor of the frequencies.
+
+    Parameters
+    ----------
+    x : array_like of shape (..., dim)
+        Queries or keys; float64, float32, float16, bfloat16, or integers, which become float64.
+        Any strides; not changed.
+    positions : array_like or range, optional
+        Positions (tokens) as in `rotary_tables`: a number for all rows, one a row along axis -2, or
+        of ``x.ndim - 1`` dimensions, each as long as that of `x` or 1: ``positions[:, None]`` for
+        `x` of shape (length, heads, dim). ``range(x.shape[-2])`` where left out. Where
+        `frequencies` have several axes, one more dimension at the end holds a position a axis.
+    base : float, default 10000.0
+        Base of the standard frequencies, positive and finite. Not together with `frequencies`.
+    frequencies : Frequencies, optional
+        Another schedule, from `ropewalk.frequencies`.
+    pairing : {"interleaved", "half"}, default "interleaved"
+        Which features form pair ``i``: ``2 i`` and ``2 i + 1`` (RoFormer, GPT-J, Meta's Llama), or
+        ``i`` and ``i + rotary_dim / 2`` (GPT-NeoX, and Llama in transformers).
+    rotary_dim : int, optional
+        How many of the features are turned, from the first one on; even, from 2 to ``dim``. All of
+        them where left out. The others stay as they are.
+    inverse : bool, default False
+        Undo it: turn back, and divide by the attention factor.
+    out : ndarray, optional
+        Where to write: of the shape and dtype of the result, any strides; `x` itself, or memory
+        that it does not share.
+
+    Returns
+    -------
+    ndarray of the shape and dtype of x
+        `out` where it is given.
+
+    Raises
+    ------
+    ValueError
+        If shapes do not fit, an argument is out of the range above, `base` and `frequencies` are
+        both given, or `out` does not fit or shares part of the memory of another argument.
+    TypeError
+        If `x` or `positions` are complex or no numbers, or `rotary_dim` is no integer.
+
+    See Also
+    --------
+    rerotate : Move rows that are turned already.
+    rotate_by : Turn by given tables.
+    rotation_matrix : The same as a matrix.
+    ropewalk.frequencies : Schedules.
+
+    Notes
+    -----
+    Every pair is within 3 u of its exact rotation, relative to its length (4 u for float64), with u
+    the unit roundoff of the dtype: 2**-24 for float32. Half types compute in float32 and are
+    rounded once. The same row at the same position gives the same bits in every call, in place or
+    not, on any number of threads and on every instruction set.
+
+    References
+    ----------
+    Su et al., RoFormer: Enhanced Transformer with Rotary Position Embedding, 2021,
+    arXiv:2104.09864, equation 34.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import ropewalk as rw
+    >>> rw.rotate([[1.0, 0.0], [1.0, 0.0]]).round(4)
+    array([[1.    , 0.    ],
+           [0.5403, 0.8415]])
+
+    The score of two turned rows depends on the distance of their positions alone:
+
+    >>> q, k = np.array([0.5, -1.0, 2.0, 0.3]), np.array([1.0, 0.2, -0.7, 1.5])
+    >>> near = rw.rotate(q, 7) @ rw.rotate(k, 3)
+    >>> far = rw.rotate(q, 1_000_004) @ rw.rotate(k, 1_000_000)
+    >>> bool(np.isclose(near, far, rtol=1e-15, atol=1e-15))
+    True
+
+    At a step of decoding, all heads stand at one position:
+
+    >>> rw.rotate(np.ones((32, 128), np.float32), 4096, pairing="half").shape
+    (32, 128)
+    """
+    data = _arrays.data("x", x)
+    turning = _turning(data, rotary_dim, base, frequencies)
+    factor = turning.attention_factor
+    return _rotated(
+        data,
+        positions,
+        turning,
+        pairing,
+        inverse=inverse,
+        factor=1.0 / factor if inverse else factor,
+        out=out,
+    )
+
+
+def rerotate(
+    x: ArrayLike,
+    offset: ArrayLike | range,
+    /,
+    *,
+    base: float | None = None,
+    frequencies: Frequencies | None = None,
+    pairing: Pairing = "interleaved",
+    rotary_dim: int | None = None,
+    out: NDArray[Any] | None = None,
+) -> NDArray[Any]:
+    """Rotary position embedding moved on: keys of a cache at other positions.
+
+    ``rerotate(rotate(x, p), k)`` is ``rotate(x, p + k)``: no attention factor is applied, because
+    it has been.
+
+    Parameters
+    ----------
+    x : array_like of shape (..., dim)
+        Rows turned by `rotate`.
+    offset : array_like or range
+        How far to move (positions), of the shapes that `positions` of `rotate` may have; negative
+        moves towards the beginning.
+    base, frequencies, pairing, rotary_dim, out
+        As in `rotate`.
+
+    Returns
+    -------
+    ndarray of the shape and dtype of x
+        `out` where it is given.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As `rotate`.
+
+    See Also
+    --------
+    rotate : Turn rows that are not turned yet.
+
+    Notes
+    -----
+    Within 3 u of the exact rotation of `x` as it is (4 u for float64). A cache that is moved again
+    and again gathers one such error each time: keep the rows as they were, and turn those, where
+    that matters.
+
+    References
+    ----------
+    Su et al., RoFormer, 2021, arXiv:2104.09864, equation 34: rotations by m and by k are one
+    rotation by m + k.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import ropewalk as rw
+    >>> keys = rw.rotate(np.ones((3, 4)), range(10, 13))
+    >>> bool(np.allclose(rw.rerotate(keys, -10), rw.rotate(np.ones((3, 4))), atol=1e-15))
+    True
+    """
+    data = _arrays.data("x", x)
+    turning = _turning(data, rotary_dim, base, frequencies)
+    return _rotated(
+        data, offset, turning, pairing, inverse=False, factor=1.0, out=out, name="offset"
+    )
+
+
+def _turning(
+    data: NDArray[Any],
+    rotary_dim: int | None,
+    base: float | None,
+    frequencies: Frequencies | None,
+) -> Frequencies:
+    """Return the frequencies of all features that are to be turned."""
+    width = _arrays.rotary_width(data, rotary_dim)
+    if frequencies is None:
+        return _standard(width, 10000.0) if base is None else standard(width, base=base)
+    turning = _given_or_standard(None, base, frequencies)
+    if 2 * len(turning) != width:
+        what = "the last axis of x" if rotary_dim is None else "rotary_dim"
+        msg = (
+            f"{what} must be {2 * len(turning)}, twice the pairs of frequencies, got {width}; "
+            "rotary_dim says how many features are turned"
+        )
+        raise ValueError(msg)
+    return turning
+
+
+def _rotated(
+    data: NDArray[Any],
+    positions: ArrayLike | range | None,
+    turning: Frequencies,
+    pairing: Pairing,
+    *,
+    inverse: bool,
+    factor: float,
+    out: NDArray[Any] | None,
+    name: str = "positions",
+) -> NDArray[Any]:
+    interleaved = _arrays.is_interleaved(pairing)
+    inverse = _arrays.boolean("inverse", inverse)
+    rows: range | NDArray[Any]
+    if positions is None:
+        if data.ndim < 2:
+            msg = "positions must be given where x has one dimension"
+            raise ValueError(msg)
+        rows = range(data.shape[-2])
+    else:
+        rows, shape = _arrays.positions(name, positions, turning.axes)
+        _arrays.check_rows_fit(name, shape, data)
+    result, source, target = _arrays.row_result("x", data, out, positions, rows)
+    if not target.size:
+        return result
+    streamed = out is not None and target.nbytes >= STREAMED_BYTES and target is not source
+    _core.rotate(
+        turning._turns,
+        rows,
+        source,
+        target,
+        interleaved,
+        inverse,
+        factor,
+        streamed,
+        get_num_threads(),
+    )
+    return result if out is None else _arrays.copied_back(result, target)
+
+
+def rotate_by(
+    x: ArrayLike,
+    cosines: ArrayLike,
+    sines: ArrayLike,
+    /,
+    *,
+    pairing: Pairing = "interleaved",
+    rotary_dim: int | None = None,
+    out: NDArray[Any] | None = None,
+) -> NDArray[Any]:
+    r"""Rotary position embedding (RoPE) by given cosines and sines.
+
+    Features ``(a, b)`` of pair ``i`` become ``(a c - b s, a s + b c)``. The tables are taken as
+    they are, also where they hold no cosines and sines.
+
+    Parameters
+    ----------
+    x : array_like of shape (..., dim)
+        As in `rotate`.
+    cosines, sines : array_like of shape (..., pairs)
+        Tables of one shape. The axes before the last one are those that `positions` of `rotate` may
+        have: none, one along axis -2 of `x`, or ``x.ndim - 1`` of them, each as long as that of `x`
+        or 1. Converted to the type that is computed in: float64 for float64, else float32.
+    pairing : {"interleaved", "half"}, default "interleaved"
+        As in `rotate`.
+    rotary_dim : int, optional
+        How many features are turned; must be twice the pairs of the tables, and is that where left
+        out.
+    out : ndarray, optional
+        As in `rotate`.
+
+    Returns
+    -------
+    ndarray of the shape and dtype of x
+        `out` where it is given.
+
+    Raises
+    ------
+    ValueError
+        If shapes do not fit, or `out` does not fit or shares part of the memory of another
+        argument.
+    TypeError
+        If an argument is complex or holds no numbers.
+
+    See Also
+    --------
+    rotary_tables : Such tables.
+    rotate : The same from positions.
+
+    Notes
+    -----
+    Two roundings a feature: within 2 u of the exact result for the converted tables, relative to
+    the length of the pair and of ``(c, s)``.
+
+    References
+    ----------
+    Su et al., RoFormer, 2021, arXiv:2104.09864, equation 34; the operator RotaryEmbedding of ONNX,
+    version 23.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import ropewalk as rw
+    >>> x = np.arange(8, dtype=np.float32).reshape(2, 4)
+    >>> cosines, sines = rw.rotary_tables(range(2), 4, dtype=np.float32)
+    >>> bool((rw.rotate_by(x, cosines, sines) == rw.rotate(x)).all())
+    True
+    """
+    data = _arrays.data("x", x)
+    interleaved = _arrays.is_interleaved(pairing)
+    wanted = np.float64 if data.dtype == np.float64 else np.float32
+    cosine_table = np.require(_arrays.data("cosines", cosines), wanted, ["C", "A"])
+    sine_table = np.require(_arrays.data("sines", sines), wanted, ["C", "A"])
+    if cosine_table.shape != sine_table.shape:
+        msg = (
+            f"cosines and sines must have one shape, got {cosine_table.shape} and "
+            f"{sine_table.shape}"
+        )
+        raise ValueError(msg)
+    width = 2 * cosine_table.shape[-1]
+    if rotary_dim is None:
+        if not 2 <= width <= data.shape[-1]:
+            msg = (
+                f"cosines must hold from 1 pair to half the {data.shape[-1]} features of x, got "
+                f"{cosine_table.shape[-1]} pairs"
+            )
+            raise ValueError(msg)
+    elif _arrays.rotary_width(data, rotary_dim) != width:
+        msg = f"rotary_dim must be {width}, twice the pairs of cosines, got {rotary_dim}"
+        raise ValueError(msg)
+    _arrays.check_rows_fit("cosines", cosine_table.shape[:-1], data, after=", :")
+    result, source, target = _arrays.row_result("x", data, out, cosine_table, sine_table)
+    if not target.size:
+        return result
+    _core.rotate_by(cosine_table, sine_table, source, target, interleaved, get_num_threads())
+    return result if out is None else _arrays.copied_back(result, target)
+
+
+def rotation_matrix(
+    positions: ArrayLike | range,
+    dim: int | None = None,
+    /,
+    *,
+    base: float | None = None,
+    frequencies: Frequencies | None = None,
+    pairing: Pairing = "interleaved",
+) -> NDArray[np.float64]:
+    r"""Rotation matrix of RoPE: zero but for a block of two by two a pair.
+
+    ``rotation_matrix(p, dim) @ x`` is ``rotate(x, p)``, the slow way.
+
+    Parameters
+    ----------
+    positions, dim, base, frequencies
+        As in `rotary_tables`.
+    pairing : {"interleaved", "half"}, default "interleaved"
+        As in `rotate`.
+
+    Returns
+    -------
+    ndarray of shape (\*positions.shape, dim, dim)
+        float64; blocks ``[[c, -s], [s, c]]`` with ``c = cos(p * w_i)`` and ``s = sin(p * w_i)``,
+        times the attention factor.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As `rotary_tables`.
+
+    See Also
+    --------
+    rotate : The fast way.
+    rotation_blocks : The blocks without the zeros.
+    shift_matrix : Its transpose, for sinusoidal encodings.
+
+    Notes
+    -----
+    Entries are within 1 ulp. ``R(p).T`` is ``R(-p)``, so the score of ``R(m) q`` and ``R(n) k`` is
+    ``q.T R(n - m) k``. A rotation turns features from the first of a pair towards the second;
+    `shift_matrix` acts on clock hands ``(sin, cos)``, which go from the second towards the first:
+    in the order sin-cos it is the transpose of this matrix, in the order cos-sin the same.
+
+    References
+    ----------
+    Su et al., RoFormer, 2021, arXiv:2104.09864, equation 15.
+
+    Examples
+    --------
+    >>> import ropewalk as rw
+    >>> rw.rotation_matrix(1, 4).round(2)
+    array([[ 0.54, -0.84,  0.  ,  0.  ],
+           [ 0.84,  0.54,  0.  ,  0.  ],
+           [ 0.  ,  0.  ,  1.  , -0.01],
+           [ 0.  ,  0.  ,  0.01,  1.  ]])
+    >>> bool((rw.rotation_matrix(3, 4) == rw.shift_matrix(3, 4).T).all())
+    True
+    """
+    turning = _given_or_standard(dim, base, frequencies)
+    interleaved = _arrays.is_interleaved(pairing)
+    rows, shape = _arrays.positions("positions", positions, turning.axes)
+    width = 2 * len(turning)
+    result, _ = _arrays.result(None, (*shape, width, width), np.dtype(np.float64))
+    upper_sine, factor = False, turning.attention_factor
+    _core.fill_matrices(
+        turning._turns, rows, result, interleaved, upper_sine, factor, get_num_threads()
+    )
+    return result
+
+
+def rotation_blocks(
+    positions: ArrayLike | range,
+    dim: int | None = None,
+    /,
+    *,
+    base: float | None = None,
+    frequencies: Frequencies | None = None,
+) -> NDArray[np.float64]:
+    r"""Blocks of the rotation matrix of RoPE, without the zeros around them.
+
+    Parameters
+    ----------
+    positions, dim, base, frequencies
+        As in `rotary_tables`.
+
+    Returns
+    -------
+    ndarray of shape (\*positions.shape, pairs, 2, 2)
+        float64, ``[[c, -s], [s, c]]`` times the attention factor.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As `rotary_tables`.
+
+    See Also
+    --------
+    rotation_matrix : The whole matrix.
+    phases : One complex number a pair.
+
+    Notes
+    -----
+    Entries are within 1 ulp.
+
+    References
+    ----------
+    Su et al., RoFormer, 2021, arXiv:2104.09864, equation 13.
+
+    Examples
+    --------
+    >>> import ropewalk as rw
+    >>> rw.rotation_blocks(2, 2).round(4)
+    array([[[-0.4161, -0.9093],
+            [ 0.9093, -0.4161]]])
+    """
+    turning = _given_or_standard(dim, base, frequencies)
+    rows, shape = _arrays.positions("positions", positions, turning.axes)
+    shape = (*shape, len(turning), 2, 2)
+    result, _ = _arrays.result(None, shape, np.dtype(np.float64))
+    factor = turning.attention_factor
+    _core.fill_blocks(turning._turns, rows, result, factor, get_num_threads())
+    return result
+
+
+def phases(
+    positions: ArrayLike | range,
+    dim: int | None = None,
+    /,
+    *,
+    base: float | None = None,
+    frequencies: Frequencies | None = None,
+) -> NDArray[np.complex128]:
+    r"""Complex phases of RoPE, ``exp(1j * p * w_i)`` (elsewhere called freqs_cis).
+
+    With the features of a pair as ``a + 1j * b``, turning is one complex product.
+
+    Parameters
+    ----------
+    positions, dim, base, frequencies
+        As in `rotary_tables`.
+
+    Returns
+    -------
+    ndarray of shape (\*positions.shape, pairs)
+        complex128, times the attention factor.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As `rotary_tables`.
+
+    See Also
+    --------
+    rotary_tables : Real and imaginary parts apart.
+
+    Notes
+    -----
+    Both parts are within 1 ulp.
+
+    References
+    ----------
+    Su et al., RoFormer, 2021, arXiv:2104.09864, equation 12.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import ropewalk as rw
+    >>> rw.phases(1, 4).round(4)
+    array([0.5403+0.8415j, 1.    +0.01j  ])
+    >>> x = np.array([1.0, 2.0, 3.0, 4.0])
+    >>> turned = (x.view(np.complex128) * rw.phases(5, 4)).view(np.float64)
+    >>> bool(np.allclose(turned, rw.rotate(x, 5), rtol=0, atol=1e-15))
+    True
+    """
+    turning = _given_or_standard(dim, base, frequencies)
+    rows, shape = _arrays.positions("positions", positions, turning.axes)
+    real, core = _arrays.result(None, (*shape, 2 * len(turning)), np.dtype(np.float64))
+    interleaved, sine_first, streamed, factor = True, False, False, turning.attention_factor
+    _core.fill_sinusoidal(
+        turning._turns, rows, core, interleaved, sine_first, factor, streamed, get_num_threads()
+    )
+    result: NDArray[np.complex128] = real.view(np.complex128)
+    return result
+
+
+def quarter_turn(x: ArrayLike, /, *, pairing: Pairing = "interleaved") -> NDArray[Any]:
+    """Every pair of features turned by a right angle (elsewhere called rotate_half).
+
+    ``(a, b)`` becomes ``(-b, a)``, so that ``rotate(x)`` is ``x * c + quarter_turn(x) * s`` with
+    cosines and sines that are repeated for both features of a pair.
+
+    Parameters
+    ----------
+    x : array_like of shape (..., dim)
+        Features, an even number of them; float64, float32, float16, bfloat16, or integers, which
+        become float64.
+    pairing : {"interleaved", "half"}, default "interleaved"
+        As in `rotate`.
+
+    Returns
+    -------
+    ndarray of the shape and dtype of x
+
+    Raises
+    ------
+    ValueError
+        If the last axis of `x` is odd, or `pairing` is neither of the two.
+    TypeError
+        If `x` is complex or holds no numbers.
+
+    See Also
+    --------
+    rotate : The turn by any angle.
+
+    Notes
+    -----
+    Exact.
+
+    References
+    ----------
+    Su et al., RoFormer, 2021, arXiv:2104.09864, equation 34, the second vector.
+
+    Examples
+    --------
+    >>> import ropewalk as rw
+    >>> rw.quarter_turn([1, 2, 3, 4])
+    array([-2.,  1., -4.,  3.])
+    >>> rw.quarter_turn([1, 2, 3, 4], pairing="half")
+    array([-3., -4.,  1.,  2.])
+    """
+    data = _arrays.data("x", x)
+    width = _arrays.rotary_width(data, None)
+    first, second = _pair_slices(width, interleaved=_arrays.is_interleaved(pairing))
+    result = np.empty(data.shape, data.dtype)
+    np.negative(data[..., second], out=result[..., first])
+    result[..., second] = data[..., first]
+    return result
+
+
+def convert_pairing(
+    x: ArrayLike,
+    /,
+    *,
+    source: Pairing,
+    target: Pairing,
+    axis: int = -1,
+    heads: int = 1,
+    rotary_dim: int | None = None,
+) -> NDArray[Any]:
+    """Features in the order of another pairing, in data or in weights.
+
+    Queries and keys that are converted both give the same scores: a permutation of features changes
+    no inner product, and ``rotate(convert_pairing(x), pairing=target)`` is
+    ``convert_pairing(rotate(x, pairing=source))``.
+
+    Parameters
+    ----------
+    x : array_like
+        Data, or the weights or biases of a query or key projection, of any dtype.
+    source, target : {"interleaved", "half"}
+        The pairing that `x` is in, and the one it shall be in.
+    axis : int, default -1
+        The axis of the features: -1 for data, biases and weights of shape (in, out), 0 for weights
+        of shape (out, in).
+    heads : int, default 1
+        How many heads the axis holds, one after another; positive.
+    rotary_dim : int, optional
+        How many features of each head are turned, as in `rotate`; all of them where left out.
+
+    Returns
+    -------
+    ndarray of the shape and dtype of x
+
+    Raises
+    ------
+    ValueError
+        If `axis` is none of `x`, its length is no multiple of `heads`, or the rotary width is odd
+        or larger than a head.
+    TypeError
+        If `axis`, `heads` or `rotary_dim` is no integer.
+
+    See Also
+    --------
+    rotate : Where the pairing is said.
+
+    Notes
+    -----
+    Exact: values are moved, not changed.
+
+    References
+    ----------
+    Su et al., RoFormer, 2021, arXiv:2104.09864, equation 15, pairs neighbours; Black et al.,
+    GPT-NeoX-20B, 2022, arXiv:2204.06745, section 2.1, halves.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import ropewalk as rw
+    >>> rw.convert_pairing([1, 2, 3, 4], source="interleaved", target="half")
+    array([1, 3, 2, 4])
+
+    Weights of shape (out, in) of eight heads of width 16:
+
+    >>> weights = np.ones((128, 64), np.float32)
+    >>> rw.convert_pairing(weights, source="half", target="interleaved", axis=0, heads=8).shape
+    (128, 64)
+    """
+    array = _arrays.converted("x", x)
+    from_interleaved = _arrays.is_interleaved(source, "source")
+    to_interleaved = _arrays.is_interleaved(target, "target")
+    heads = _arrays.positive_integer("heads", heads, 2**31)
+    axis = _arrays.axis_of(axis, array)
+    if array.shape[axis] % heads:
+        msg = f"axis {axis} of x must be a multiple of heads={heads}, got {array.shape[axis]}"
+        raise ValueError(msg)
+    before, after = array.shape[:axis], array.shape[axis + 1 :]
+    split = array.reshape(*before, heads, array.shape[axis] // heads, *after)
+    features = np.moveaxis(split, axis + 1, -1)
+    width = _arrays.rotary_width(features, rotary_dim)
+    result = np.array(split, order="C")
+    target_features = np.moveaxis(result, axis + 1, -1)
+    sources = _pair_slices(width, interleaved=from_interleaved)
+    targets = _pair_slices(width, interleaved=to_interleaved)
+    for here, there in zip(sources, targets, strict=True):
+        target_features[..., there] = features[..., here]
+    return result.reshape(array.shape)
+
+
+def _pair_slices(width: int, *, interleaved: bool) -> tuple[slice, slice]:
+    """Return where the first and the second features of all pairs are."""
+    if interleaved:
+        return slice(0, width, 2), slice(1, width, 2)
+    return slice(0, width // 2), slice(width // 2, width)

@@ -1,0 +1,212 @@
+"""The type that carries everything that turns, and the numbers that schedules are made from."""
+
+import math
+from collections.abc import Iterable
+from decimal import Context, Decimal, localcontext
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ropewalk import _arrays, _core
+
+DIGITS = Context(prec=90)
+TWO_PI = Decimal(
+    "6.2831853071795864769252867665590057683943387987502116419498891846156328125724179972560696"
+    "5068423413596429617303"
+)
+LARGEST_AXES = 64  # an array of NumPy has no more dimensions
+_WORD_BYTES = 32
+_FRACTION = Decimal(2**192)  # of a turn, in the fixed-point number; exact, whatever the context
+_SMALLEST_TURNS = Decimal(2.0**-100)
+_LARGEST_TURNS = Decimal(2**60)
+
+
+class Frequencies:
+    """Angles per position of all pairs, exact enough for any position.
+
+    Made by the functions of `ropewalk.frequencies`; immutable, hashable and picklable. Two are
+    equal when all their angles, their axes and their attention factors are. ``len(f)`` is the
+    number of pairs, and ``np.asarray(f)`` gives `radians`.
+
+    With several axes a position has as many coordinates, and a pair turns by the sum of what each
+    coordinate turns it.
+
+    Examples
+    --------
+    >>> import ropewalk as rw
+    >>> f = rw.frequencies.standard(4)
+    >>> f
+    <Frequencies standard(4, base=10000.0): 2 pairs, wavelengths 6.28319 to 628.319>
+    >>> f.radians
+    array([1.  , 0.01])
+    """
+
+    __slots__ = ("_attention_factor", "_axes", "_radians", "_scaling", "_turns", "_words")
+
+    def __init__(self, words: bytes, axes: int, attention_factor: float, scaling: str, /) -> None:
+        self._words = words
+        self._axes = axes
+        self._attention_factor = number_between("attention_factor", attention_factor, 0.0625, 16.0)
+        self._scaling = scaling
+        self._turns = _core.Turns(words, axes)
+        self._radians: NDArray[np.float64] | None = None
+
+    @classmethod
+    def _of_turns(
+        cls, *axes: Iterable[Decimal], scaling: str, attention_factor: float = 1.0
+    ) -> Self:
+        """Take turns per position in exact decimals, one a pair, for every axis."""
+        words = bytearray()
+        for axis, turns in enumerate(axes):
+            for pair, turn in enumerate(turns):
+                if turn and not _SMALLEST_TURNS <= abs(turn) <= _LARGEST_TURNS:
+                    place = f"pair {pair}" + (f" of axis {axis}" if len(axes) > 1 else "")
+                    msg = (
+                        "a frequency must be 0 or from 2**-100 to 2**60 turns per position in "
+                        f"size, got {turn:.3e} for {place}"
+                    )
+                    raise ValueError(msg)
+                number = int((turn * _FRACTION).to_integral_value())
+                words += number.to_bytes(_WORD_BYTES, "little", signed=True)
+        return cls(bytes(words), len(axes), attention_factor, scaling)
+
+    def _on_axes(self, owners: list[int], axes: int, scaling: str) -> Self:
+        """Give every pair of these one-axis frequencies to one axis; the others do not turn it."""
+        words = bytearray(axes * len(self._words))
+        for pair, axis in enumerate(owners):
+            word = slice(pair * _WORD_BYTES, (pair + 1) * _WORD_BYTES)
+            start = axis * len(self._words)
+            words[start + word.start : start + word.stop] = self._words[word]
+        return type(self)(bytes(words), axes, self._attention_factor, scaling)
+
+    @property
+    def radians(self) -> NDArray[np.float64]:
+        """Angle per position (radians); elsewhere called inv_freq.
+
+        Of shape (pairs,), with several axes (axes, pairs).
+        """
+        if self._radians is None:
+            with localcontext(DIGITS):
+                unit = TWO_PI / _FRACTION
+                radians = self._shaped([float(number * unit) for number in self._numbers()])
+            radians.flags.writeable = False
+            self._radians = radians
+        return self._radians
+
+    @property
+    def wavelengths(self) -> NDArray[np.float64]:
+        """Positions per full turn, infinite where a pair stands still.
+
+        Of the shape of `radians`.
+        """
+        with localcontext(DIGITS):
+            numbers = self._numbers()
+            return self._shaped([float(_FRACTION / abs(n)) if n else math.inf for n in numbers])
+
+    @property
+    def axes(self) -> int:
+        """How many coordinates a position has."""
+        return self._axes
+
+    @property
+    def attention_factor(self) -> float:
+        """What the schedule multiplies cosines and sines by, 1.0 unless it says so."""
+        return self._attention_factor
+
+    @property
+    def scaling(self) -> str:
+        """The schedule and its parameters."""
+        return self._scaling
+
+    def _numbers(self) -> list[int]:
+        size = _WORD_BYTES
+        return [
+            int.from_bytes(self._words[i : i + size], "little", signed=True)
+            for i in range(0, len(self._words), size)
+        ]
+
+    def _shaped(self, values: list[float]) -> NDArray[np.float64]:
+        return np.array(values).reshape((self._axes, -1) if self._axes > 1 else -1)
+
+    def __len__(self) -> int:
+        return len(self._words) // (_WORD_BYTES * self._axes)
+
+    def __array__(
+        self, dtype: np.dtype[Any] | None = None, copy: bool | None = None
+    ) -> NDArray[Any]:
+        return np.array(self.radians, dtype=dtype, copy=copy)
+
+    def _value(self) -> tuple[bytes, int, float]:
+        return self._words, self._axes, self._attention_factor
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Frequencies):
+            return NotImplemented
+        return self._value() == other._value()
+
+    def __hash__(self) -> int:
+        return hash(self._value())
+
+    def __reduce__(self) -> tuple[type[Self], tuple[bytes, int, float, str]]:
+        return type(self), (*self._value(), self._scaling)
+
+    def __repr__(self) -> str:
+        wavelengths = self.wavelengths
+        pairs = "1 pair" if len(self) == 1 else f"{len(self)} pairs"
+        axes = f" on {self._axes} axes" if self._axes > 1 else ""
+        reach = f"wavelengths {wavelengths.min():.6g} to {wavelengths.max():.6g}"
+        factor = self._attention_factor
+        attention = f", attention factor {factor:.6g}" if factor != 1 else ""
+        return f"<Frequencies {self._scaling}: {pairs}{axes}, {reach}{attention}>"
+
+
+def number_between(name: str, value: object, smallest: float, largest: float) -> float:
+    """Return `value` as a float from `smallest` to `largest`."""
+    if not isinstance(value, int | float | np.integer | np.floating):
+        msg = f"{name} must be a real number, got {value!r}"
+        raise TypeError(msg)
+    if not smallest <= value <= largest:
+        msg = f"{name} must be a number from {smallest} to {largest}, got {value!r}"
+        raise ValueError(msg)
+    return float(value)
+
+
+def context_length(name: str, value: int) -> int:
+    """Return a length of a context (tokens): from 1 to 2**53."""
+    return _arrays.positive_integer(name, value, _arrays.LARGEST_POSITION)
+
+
+def finite_reals(name: str, values: ArrayLike) -> NDArray[Any]:
+    """Return `values` as an array of finite numbers, all of which float64 or int64 hold."""
+    try:
+        array = np.asarray(values)
+    except ValueError as error:
+        msg = f"{name} must be an array of numbers: {error}"
+        raise ValueError(msg) from None
+    if array.dtype.kind not in "iu" and not _arrays.is_real_float(array.dtype):
+        msg = f"{name} must be integers, float64, float32 or float16, got dtype {array.dtype}"
+        raise TypeError(msg)
+    if not np.isfinite(array).all():
+        msg = f"{name} must be finite, got {array[~np.isfinite(array)][0]}"
+        raise ValueError(msg)
+    return array
+
+
+def sine(angle: Decimal) -> Decimal:
+    """Return the sine of an angle (radians) of at most 2**53 in size, within 1e-70 relatively."""
+    with localcontext(Context(prec=110)):
+        reduced = angle.remainder_near(TWO_PI)
+        term = total = reduced
+        power = 1
+        while abs(term) > abs(total) * Decimal("1e-100"):
+            power += 2
+            term *= -reduced * reduced / (power * (power - 1))
+            total += term
+        return total
+
+
+def cosine(angle: Decimal) -> Decimal:
+    """Return the cosine of an angle (radians) of at most 2**53 in size, as `sine` does."""
+    with localcontext(Context(prec=110)):
+        return sine(angle + TWO_PI / 4)
