@@ -12,6 +12,9 @@ import pytest
 
 import ropewalk as rw
 
+# Doctests of every module are collected, and this script needs transformers and PyTorch.
+collect_ignore = ["golden/rotary_families.py"]
+
 # No deadline: the first call of a process makes tables, and machines that run tests are shared.
 hypothesis.settings.register_profile("ropewalk", deadline=None, derandomize=True, max_examples=200)
 hypothesis.settings.load_profile("ropewalk")

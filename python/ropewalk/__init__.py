@@ -4,6 +4,7 @@ from importlib import import_module
 from types import ModuleType
 
 from ropewalk import frequencies
+from ropewalk._config import rotary_from_config
 from ropewalk._core import version as __version__
 from ropewalk._encodings import grid_positions, shift_matrix, sinusoidal_encoding
 from ropewalk._rotary import (
@@ -31,6 +32,7 @@ __all__ = [
     "plot",
     "quarter_turn",
     "rerotate",
+    "rotary_from_config",
     "rotary_tables",
     "rotate",
     "rotate_by",

@@ -1,0 +1,376 @@
+"""The rotation of a published model, from its config.json.
+
+The same few numbers are spelled in many ways, so tables hold the spellings and one path reads them.
+What no configuration says, how a family pairs its channels and what it takes for a key that is left
+out, is in rotary_families.json, which tests/golden/rotary_families.py measures.
+"""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from ropewalk import _arrays, frequencies
+from ropewalk.frequencies import Frequencies
+
+_TRAINED = "original_max_position_embeddings"
+_LONGEST = "max_position_embeddings"
+
+# Keys that a schedule must have and those that it may have.
+_Schedule = tuple[Callable[..., Frequencies], tuple[str, ...], tuple[str, ...]]
+_SCHEDULES: dict[str, _Schedule] = {
+    "default": (frequencies.standard, (), ()),
+    "linear": (frequencies.linear, ("factor",), ()),
+    "dynamic": (frequencies.dynamic_ntk, ("factor", _TRAINED), ()),
+    "yarn": (
+        frequencies.yarn,
+        ("factor", _TRAINED),
+        ("attention_factor", "beta_fast", "beta_slow", "mscale", "mscale_all_dim", "truncate"),
+    ),
+    "longrope": (
+        frequencies.longrope,
+        ("short_factor", "long_factor", _TRAINED),
+        ("attention_factor", "factor"),
+    ),
+    "llama3": (
+        frequencies.llama3,
+        ("factor", "low_freq_factor", "high_freq_factor", _TRAINED),
+        (),
+    ),
+    "proportional": (frequencies.proportional, (), ("factor",)),
+}
+_SYNONYMS = {"su": "longrope", "mrope": "default"}
+_ARGUMENTS = {
+    "rope_theta": "base",
+    _TRAINED: "trained_length",
+    "short_factor": "short_factors",
+    "long_factor": "long_factors",
+    "low_freq_factor": "low_frequency_factor",
+    "high_freq_factor": "high_frequency_factor",
+}
+
+_KEY_OF = {"dim": "rotary_dim", "sections": "mrope_section"} | {
+    argument: key for key, argument in _ARGUMENTS.items()
+}
+
+_BASE = ("rope_theta", "rotary_emb_base")
+_FRACTION = ("partial_rotary_factor", "rotary_pct", "rope_pct")
+_HIDDEN, _HEADS = ("hidden_size", "n_embd"), ("num_attention_heads", "n_head")
+_HEAD_OF_LAYER = {"full_attention": "global_head_dim", "sliding_attention": "swa_head_dim"}
+# The last two say how queries are scaled and how long a context may get: no part of the rotation.
+_OF_ANY_KIND = {
+    *("rope_type", "type", *_BASE, *_FRACTION),
+    *("mrope_section", "mrope_interleaved", "interleaved"),
+    *("llama_4_scaling_beta", _LONGEST),
+}
+
+
+def rotary_from_config(
+    config: Mapping[str, Any], /, *, layer_type: str | None = None, length: int | None = None
+) -> dict[str, Any]:
+    """Rotation of the heads of a published model, from its config.json.
+
+    ``rw.rotate(q, positions, **rw.rotary_from_config(config))`` is what the model does to its
+    queries and, in the same way, to its keys. What is not understood is refused.
+
+    Parameters
+    ----------
+    config : mapping
+        What ``json.load`` makes of config.json, in its old or its new spelling: `rope_scaling` with
+        `rope_theta`, or `rope_parameters`; for several modalities what `text_config` says. Where
+        `rope_interleave` is true or false, it says the pairing; otherwise `model_type` does.
+    layer_type : str, optional
+        Which of the layers is meant ("full_attention", "sliding_attention" ...), where the model
+        has several rotations. It may be left out where it has one.
+    length : int, optional
+        Tokens that are attended to at once, at least 1: LongRoPE and dynamic NTK depend on it, all
+        others do not. Without it the context is no longer than the one trained on.
+
+    Returns
+    -------
+    dict
+        "frequencies" : `Frequencies`, with the attention factor and, for multimodal RoPE, three
+        axes; "pairing" : "interleaved" or "half"; "rotary_dim" : int, how many of the first
+        channels of a head are rotated.
+
+    Raises
+    ------
+    ValueError
+        If the family is not known or is known not to rotate in this way, a key is missing, not
+        understood or at odds with another one, a list has the wrong length, or `layer_type` is
+        needed or not there; the message names the key.
+    TypeError
+        If `config` or what it holds is of the wrong kind.
+
+    See Also
+    --------
+    frequencies : The schedules, if no configuration is at hand.
+
+    Notes
+    -----
+    Queries and keys are those of the published weights. Multi-head latent attention (DeepSeek)
+    rotates a part of its own, `qk_rope_head_dim` channels wide, and `rotary_dim` is that whole
+    width: pass that part, ``q[..., -64:]``. Some families (DeepSeek-V3 among them) hand back the
+    rotated channels in another order, the first of all pairs and then the second: the same for
+    queries and keys, so no score is changed.
+
+    Llama 4, SmolLM 3 and others leave the rotation out of some layers (`no_rope_layers`); the
+    result is that of the others. Llama 4 and Ministral 3 scale queries by their position as well,
+    and DeepSeek its softmax: neither is part of the rotation.
+
+    Where one family's code departs from what its configuration says, the configuration is followed:
+    dynamic NTK grows from `original_max_position_embeddings`, where it is given. Of the two forms
+    of a key, one inside `rope_scaling` and one outside, either may be there, or both if they agree.
+
+    References
+    ----------
+    Wolf et al., Transformers: State-of-the-Art Natural Language Processing, 2020,
+    arXiv:1910.03771: the library that config.json belongs to. The schedules name their papers.
+
+    Examples
+    --------
+    >>> import ropewalk as rw
+    >>> config = {
+    ...     "model_type": "gpt_neox",
+    ...     "hidden_size": 64,
+    ...     "num_attention_heads": 2,
+    ...     "rotary_emb_base": 10000,
+    ...     "rotary_pct": 0.25,
+    ... }
+    >>> rotary = rw.rotary_from_config(config)
+    >>> rotary["pairing"], rotary["rotary_dim"]
+    ('half', 8)
+    >>> rotary["frequencies"].radians
+    array([1.   , 0.1  , 0.01 , 0.001])
+    """
+    text, family = _text_and_family(config)
+    if layer_type is not None:
+        _refuse_other("layer_type", layer_type, str)
+    if length is not None:
+        length = _arrays.positive_integer("length", length, _arrays.LARGEST_POSITION)
+    rope = _rope_of_layer(text, family, layer_type)
+    kind = _kind(rope)
+    head = _head_dim(text, family, layer_type)
+    fraction, rotary_dim = _rotated_part(text, family, rope, head)
+    arguments = _arguments(text, rope, kind)
+    if kind == "proportional":
+        arguments["fraction"], rotary_dim = fraction, head
+    elif kind == "dynamic":
+        arguments["length"] = arguments["trained_length"] if length is None else length
+    elif kind == "longrope":
+        arguments |= {"length": length, "max_length": text.get(_LONGEST)}
+    try:
+        turns = _on_axes(_SCHEDULES[kind][0](rotary_dim, **arguments), family, rope)
+    except (TypeError, ValueError) as error:  # they name an argument: name its key instead
+        name, _, rest = str(error).partition(" ")
+        msg = f"{_KEY_OF.get(name, name)} {rest}"
+        raise type(error)(msg) from None
+    return {"frequencies": turns, "pairing": family["pairing"], "rotary_dim": rotary_dim}
+
+
+@lru_cache(maxsize=1)
+def _families() -> Any:
+    return json.loads(Path(__file__).with_name("rotary_families.json").read_text("utf-8"))
+
+
+def _text_and_family(config: Any) -> tuple[Mapping[str, Any], dict[str, Any]]:
+    """Return the part of a configuration that is about text, and what its family is known for."""
+    _refuse_other("config", config, Mapping)
+    text = config.get("text_config") or config
+    _refuse_other("text_config", text, Mapping)
+    families = _families()
+    model_type = text.get("model_type") or config.get("model_type")
+    _refuse_other("model_type", model_type, str)
+    model_type = families["inside"].get(model_type, model_type)
+    if model_type in families["refused"]:
+        msg = f"model_type {model_type!r} is refused: {families['refused'][model_type]}"
+        raise ValueError(msg)
+    known = families["families"].get(model_type, {})
+    family = {"name": model_type, "known": bool(known), **known}
+    for key, needed in family.get("needs", {}).items():
+        if (text.get(key) or False) != needed:
+            msg = f"{key} must be {needed!r} for {model_type!r} to rotate, got {text.get(key)!r}"
+            raise ValueError(msg)
+    interleaved = text.get("rope_interleave")
+    if interleaved is not None:
+        _refuse_other("rope_interleave", interleaved, bool)
+        family["pairing"] = "interleaved" if interleaved else "half"
+    if "pairing" not in family:
+        msg = (
+            f"model_type {model_type!r} is not known, so neither is its pairing; "
+            "a key rope_interleave, true or false, can say it"
+        )
+        raise ValueError(msg)
+    return text, family
+
+
+def _refuse_other(name: str, value: object, wanted: type) -> None:
+    if not isinstance(value, wanted):
+        msg = f"{name} must be a {wanted.__name__.lower()}, got {value!r}"
+        raise TypeError(msg)
+
+
+def _given(keys: Sequence[str], *places: Mapping[str, Any]) -> Any:
+    """Return what one of some keys says in one of some places, None where none says anything."""
+    found = [(key, place[key]) for place in places for key in keys if place.get(key) is not None]
+    for key, value in found:
+        if value != found[0][1]:
+            msg = f"{found[0][0]} and {key} must agree, got {found[0][1]!r} and {value!r}"
+            raise ValueError(msg)
+    return found[0][1] if found else None
+
+
+def _rope_of_layer(
+    text: Mapping[str, Any], family: dict[str, Any], layer_type: str | None
+) -> dict[str, Any]:
+    """Return the parameters of one layer type, its base among them, in one flat dictionary."""
+    rope = _given(("rope_parameters", "rope_scaling"), text) or {}
+    _refuse_other("rope_scaling", rope, Mapping)
+    layers: dict[str, dict[str, Any] | None]
+    if any(isinstance(layer, Mapping) for layer in rope.values()):
+        layers = {}
+        for name, layer in rope.items():
+            if layer is not None:
+                _refuse_other(name, layer, Mapping)
+            layers[name] = layer and {**family.get("layers", {}).get(name, {}), **layer}
+    elif "layers" in family:
+        layers = {name: _undivided(text, family, rope, name) for name in family["layers"]}
+    else:
+        if not rope and "rope_type" in family:
+            msg = f"rope_parameters is missing, and models of {family['name']!r} differ in it"
+            raise ValueError(msg)
+        base = _given(_BASE, rope, text)
+        one = {**rope, "rope_theta": family.get("rope_theta") if base is None else base}
+        if layer_type is None:
+            return one
+        names = text.get("layer_types") or []
+        _refuse_other("layer_types", names, list)
+        layers = dict.fromkeys(names, one)
+        if len(layers) > 1:
+            layers |= dict.fromkeys(family.get("unrotated", ()))
+    rotated = {name: layer for name, layer in layers.items() if layer is not None}
+    if layer_type is None and len(rotated) == 1:
+        return next(iter(rotated.values()))
+    if layer_type in rotated:
+        return rotated[layer_type]
+    if layer_type in layers:
+        msg = f"layer_type {layer_type!r} does not rotate in {family['name']!r}"
+    elif rotated:
+        msg = f"layer_type must be one of {', '.join(map(repr, rotated))}, got {layer_type!r}"
+    else:
+        msg = f"layer_type must be left out where layer_types is, got {layer_type!r}"
+    raise ValueError(msg)
+
+
+def _undivided(
+    text: Mapping[str, Any], family: dict[str, Any], rope: Mapping[str, Any], name: str
+) -> dict[str, Any]:
+    """Return the parameters of a layer type from a configuration in the old, flat spelling."""
+    key, layer = family.get("base_keys", {}).get(name), family["layers"][name]
+    base = layer["rope_theta"] if text.get(key) is None else text[key]
+    if key is None and text.get("rope_theta") not in {None, base}:
+        msg = f"rope_theta of {name!r} must be in rope_parameters, got {text['rope_theta']!r}"
+        raise ValueError(msg)
+    if rope and not family.get("scaled"):
+        msg = f"rope_parameters must be given by layer type in {family['name']!r}, got {rope!r}"
+        raise ValueError(msg)
+    return {**layer, **(rope if name in family.get("scaled", ()) else {}), "rope_theta": base}
+
+
+def _kind(rope: Mapping[str, Any]) -> str:
+    """Return the name of the schedule, once no parameter is left that is not understood."""
+    spelled = {key: rope[key] for key in ("rope_type", "type") if rope.get(key) is not None}
+    for key, name in spelled.items():
+        _refuse_other(key, name, str)
+        _arrays.choice(key, name, [*_SCHEDULES, *_SYNONYMS])
+    kinds: set[str] = {_SYNONYMS.get(name, name) for name in spelled.values()} or {"default"}
+    if len(kinds) > 1:
+        msg = f"rope_type and type must agree, got {rope['rope_type']!r} and {rope['type']!r}"
+        raise ValueError(msg)
+    (kind,) = kinds
+    understood = {*_OF_ANY_KIND, *_SCHEDULES[kind][1], *_SCHEDULES[kind][2]}
+    for key, value in rope.items():
+        if key not in understood and value is not None:
+            msg = f"{key} is not understood where rope_type is {kind!r}, got {value!r}"
+            raise ValueError(msg)
+    return kind
+
+
+def _head_dim(text: Mapping[str, Any], family: dict[str, Any], layer_type: str | None) -> int:
+    """Return how many channels of a head the rotation may reach."""
+    of_layer = _HEAD_OF_LAYER.get(layer_type or "", "head_dim")
+    for key in ("qk_rope_head_dim", of_layer, "head_dim", "kv_channels"):
+        width = text.get(key, family.get(key))
+        if width is not None:
+            return _arrays.positive_integer(key, width, _arrays.LARGEST_DIM)
+    sizes = []
+    for keys in (_HIDDEN, _HEADS):
+        size = _given(keys, text)
+        if size is None:
+            msg = f"head_dim is missing, and so is {keys[0]}"
+            raise ValueError(msg)
+        sizes.append(_arrays.positive_integer(keys[0], size, 2**40))
+    return sizes[0] // sizes[1]
+
+
+def _rotated_part(
+    text: Mapping[str, Any], family: dict[str, Any], rope: Mapping[str, Any], head: int
+) -> tuple[float, int]:
+    """Return which part of the head is rotated, and how many channels that is."""
+    if text.get("qk_rope_head_dim", family.get("qk_rope_head_dim")) is not None:
+        return 1.0, head
+    fraction, width = _given(_FRACTION, rope, text), text.get("rotary_dim")
+    if fraction is None and width is None:
+        fraction, width = family.get("partial_rotary_factor"), family.get("rotary_dim")
+    if fraction is not None:
+        fraction = _arrays.positive_number("partial_rotary_factor", fraction)
+        if fraction > 1:
+            msg = f"partial_rotary_factor must be at most 1, got {fraction}"
+            raise ValueError(msg)
+        if width is not None and width != int(fraction * head):
+            msg = f"rotary_dim and partial_rotary_factor must agree, got {width} and {fraction}"
+            raise ValueError(msg)
+        return fraction, int(fraction * head)
+    if width is None:
+        return 1.0, head
+    return 1.0, _arrays.positive_integer("rotary_dim", width, head)
+
+
+def _arguments(text: Mapping[str, Any], rope: Mapping[str, Any], kind: str) -> dict[str, Any]:
+    """Return what the function of a schedule is called with, apart from its width."""
+    _, needed, optional = _SCHEDULES[kind]
+    given: dict[str, Any] = {key: rope.get(key) for key in ("rope_theta", *needed, *optional)}
+    longest = text.get(_LONGEST)
+    if _TRAINED in given:
+        given[_TRAINED] = _given((_TRAINED,), rope, text)
+    if kind == "dynamic" and given[_TRAINED] is None:
+        given[_TRAINED] = longest
+    if kind == "yarn" and given["factor"] is None and given[_TRAINED] and longest is not None:
+        given["factor"] = _arrays.positive_number(_LONGEST, longest) / given[_TRAINED]
+    for key in ("rope_theta", *needed):
+        if given[key] is None:
+            msg = f"{key} is missing where rope_type is {kind!r}"
+            raise ValueError(msg)
+    return {_ARGUMENTS.get(k, k): value for k, value in given.items() if value is not None}
+
+
+def _on_axes(shared: Frequencies, family: dict[str, Any], rope: Mapping[str, Any]) -> Frequencies:
+    """Return the same frequencies dealt out to the axes of multimodal RoPE, where there are any."""
+    sections, axes = rope.get("mrope_section"), family.get("axes")
+    interleaved = _given(("mrope_interleaved", "interleaved"), rope)
+    if sections is None and axes is None:
+        return shared
+    if sections is None:
+        msg = f"mrope_section is missing, and {family['name']!r} has three positions a token"
+        raise ValueError(msg)
+    if interleaved is None:
+        interleaved = axes == "interleaved"
+    _refuse_other("mrope_interleaved", interleaved, bool)
+    if axes is None and family["known"]:
+        msg = f"mrope_section must not be given in {family['name']!r}, got {sections!r}"
+        raise ValueError(msg)
+    if axes is not None and interleaved != (axes == "interleaved"):
+        msg = f"mrope_interleaved must not be {interleaved} in {family['name']!r}"
+        raise ValueError(msg)
+    return frequencies.mrope(sections=sections, interleaved=interleaved, frequencies=shared)
