@@ -47,6 +47,7 @@ def executed(path: Path, tmp_path_factory: pytest.TempPathFactory) -> Any:
             notebook,
             timeout=120,
             kernel_name="python3",
+            coalesce_streams=True,  # what a cell prints may come in any number of pieces
             resources={"metadata": {"path": directory}},
         )
         client.execute()

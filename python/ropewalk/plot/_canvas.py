@@ -7,6 +7,7 @@ import numpy as np
 from matplotlib import font_manager, rcParams
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
 from numpy.typing import ArrayLike, NDArray
 
 Lang = Literal["en", "ja"]
@@ -15,6 +16,9 @@ WIDTH = 6.0  # of a new figure (inches)
 
 # Okabe and Ito, 2008: told apart by colour-blind readers too. One colour a pair.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
+
+# Five, so that colour and style together tell thirty curves apart, and five in grey.
+LINES = ("-", "--", "-.", ":", (0, (6, 1, 1, 1, 1, 1)))
 
 JAPANESE_FONTS = (
     "Noto Sans CJK JP",
@@ -33,6 +37,20 @@ JAPANESE = {
     "dimension {} ({})": "次元 {} ({})",
     "pair {}": "組 {}",
     "pair {}: a turn in {:.4g} positions": "組 {}: {:.4g} 位置で一周",
+    "pair": "組",
+    "position (tokens)": "位置 (トークン)",
+    "distance (tokens)": "距離 (トークン)",
+    "wavelength (tokens)": "波長 (トークン)",
+    "trained length {}": "学習時の長さ {}",
+    "{}, axis {}": "{}、軸 {}",
+    "{}, standing still": "{}、静止",
+    "score / (|query| |key|)": "スコア / (|クエリ| |キー|)",
+    "error of the angle (radians)": "角度の誤差 (ラジアン)",
+    "largest of all pairs": "全組の最大",
+    "root mean square": "二乗平均平方根",
+    "rounding of a cosine to bfloat16": "余弦の bfloat16 への丸め",
+    "row": "行",
+    "column": "列",
 }
 
 Words = dict[str, Any]  # properties of a Text: what it says, and in which fonts
@@ -74,6 +92,20 @@ def own_words(labels: Sequence[str] | None, default: list[Words], lang: Lang) ->
         msg = f"labels must be {len(default)} strings, got {len(labels)}"
         raise ValueError(msg)
     return [{"text": label, **_font(lang)} for label in labels]
+
+
+def legend(ax: Axes, curves: Sequence[Line2D], names: Sequence[Words]) -> None:
+    """Name curves above the Axes, two in a row."""
+    drawn = ax.legend(
+        curves,
+        [""] * len(curves),
+        loc="lower center",
+        bbox_to_anchor=(0.5, 1),
+        ncols=2,
+        frameon=False,
+    )
+    for text, name in zip(drawn.get_texts(), names, strict=True):
+        text.set(**name)
 
 
 def dimensions(count: int, lang: Lang) -> list[Words]:

@@ -76,16 +76,7 @@ def waves(
         colour = COLOURS[i // 2 % len(COLOURS)]
         curves += ax.plot(at, column, color=colour, linestyle=("-", "--")[i % 2])
         ax.plot(at[whole], column[whole], "o", color=colour, markersize=3)
-    legend = ax.legend(
-        curves,
-        [""] * len(curves),
-        loc="lower center",
-        bbox_to_anchor=(0.5, 1),
-        ncols=2,
-        frameon=False,
-    )
-    for text, name in zip(legend.get_texts(), names, strict=True):
-        text.set(**name)
+    _canvas.legend(ax, curves, names)
     ax.xaxis.label.set(**_canvas.words("t (position)", lang))
     ax.yaxis.label.set(**_canvas.words("value", lang))
     ax.set_yticks([-1.0, -0.5, 0.0, 0.5, 1.0])

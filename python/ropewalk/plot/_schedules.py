@@ -1,0 +1,132 @@
+"""Schedules of frequencies, side by side."""
+
+from collections.abc import Mapping
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
+
+from ropewalk import _arrays
+from ropewalk.frequencies import Frequencies
+from ropewalk.plot import _canvas
+from ropewalk.plot._canvas import COLOURS, LINES, Lang
+
+AXIS_MARKERS = ("o", "x", "^", "s")  # of the coordinates of a position, where it has several
+
+
+def wavelengths(
+    schedules: Mapping[str, Frequencies],
+    /,
+    *,
+    trained_length: int | None = None,
+    ax: Axes | None = None,
+    lang: Lang = "en",
+) -> Axes:
+    """Wavelengths of schedules, pair by pair, on a logarithmic scale.
+
+    A line a schedule; where positions have several axes, markers of another shape for each axis. A
+    pair that stands still is a triangle at the upper edge.
+
+    Parameters
+    ----------
+    schedules : mapping of str to Frequencies
+        What each schedule is called in the legend.
+    trained_length : int, optional
+        A length to mark (tokens), positive and at most 2**53. A pair whose wavelength lies above it
+        made less than a full turn in the training.
+    ax : Axes, optional
+        Where to draw; a new figure unless given.
+    lang : {"en", "ja"}, default "en"
+        Language of the labels.
+
+    Returns
+    -------
+    Axes
+        A line a schedule, or one for each of its axes, and then one for the pairs that stand still.
+
+    Raises
+    ------
+    ValueError
+        If there is no schedule, or `trained_length` is out of range.
+    TypeError
+        If `schedules` is no mapping to Frequencies, or `trained_length` no integer.
+
+    See Also
+    --------
+    ropewalk.frequencies : Schedules.
+
+    References
+    ----------
+    Peng et al., YaRN: Efficient Context Window Extension of Large Language Models, 2023,
+    arXiv:2309.00071, section 3.2, compares wavelengths with the trained length.
+
+    Examples
+    --------
+    >>> import ropewalk as rw
+    >>> from matplotlib.figure import Figure
+    >>> schedules = {
+    ...     "standard": rw.frequencies.standard(128),
+    ...     "linear": rw.frequencies.linear(128, factor=8.0),
+    ... }
+    >>> ax = rw.plot.wavelengths(schedules, trained_length=4096, ax=Figure().add_subplot())
+    >>> [round(float(line.get_ydata()[0]), 2) for line in ax.lines[:2]]
+    [6.28, 50.27]
+    """
+    if not isinstance(schedules, Mapping):  # what a type checker would have said
+        msg = (  # type: ignore[unreachable]
+            f"schedules must map names to Frequencies, got {type(schedules).__name__}"
+        )
+        raise TypeError(msg)
+    if not schedules:
+        msg = "schedules must hold at least one schedule, got none"
+        raise ValueError(msg)
+    for name, frequencies in schedules.items():
+        if not isinstance(frequencies, Frequencies):
+            msg = (  # type: ignore[unreachable]
+                f"schedules must map names to Frequencies, got {type(frequencies).__name__} "
+                f"for {name!r}"
+            )
+            raise TypeError(msg)
+    if trained_length is not None:
+        largest = _arrays.LARGEST_POSITION
+        trained_length = _arrays.positive_integer("trained_length", trained_length, largest)
+    ax = _canvas.axes(ax, 3.8)
+    curves, names = [], []
+    for i, (name, frequencies) in enumerate(schedules.items()):
+        colour, line = COLOURS[i % len(COLOURS)], LINES[i % len(LINES)]
+        rows = np.atleast_2d(frequencies.wavelengths)
+        for axis, row in enumerate(rows):
+            finite = np.where(np.isinf(row), np.nan, row)
+            if frequencies.axes == 1:
+                curves += ax.plot(finite, color=colour, linestyle=line)
+                names += _canvas.own_words([name], [{}], lang)
+            else:
+                marker = AXIS_MARKERS[axis % len(AXIS_MARKERS)]
+                curves += ax.plot(finite, marker, color=colour, markersize=4)
+                names.append(_canvas.words("{}, axis {}", lang, name, axis))
+        still = np.flatnonzero(np.isinf(rows).all(axis=0))
+        if still.size:
+            edge = ax.get_xaxis_transform()
+            top = np.ones(still.size)
+            curves += ax.plot(
+                still, top, "^", color=colour, markersize=4, transform=edge, clip_on=False
+            )
+            names.append(_canvas.words("{}, standing still", lang, name))
+    ax.set_yscale("log")
+    if trained_length is not None:
+        ax.axhline(trained_length, color="0.5", linewidth=0.8)
+        label = ax.annotate(
+            "",
+            (0, trained_length),
+            (3, 2),
+            xycoords=ax.get_yaxis_transform(),
+            textcoords="offset points",
+            color="0.35",
+        )
+        label.set(**_canvas.words("trained length {}", lang, trained_length))
+    _canvas.legend(ax, curves, names)
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    ax.xaxis.label.set(**_canvas.words("pair", lang))
+    ax.yaxis.label.set(**_canvas.words("wavelength (tokens)", lang))
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax
