@@ -33,6 +33,30 @@ extern "C" void fill_memory(char* p, std::int64_t bytes, int threads) {
         });
 }
 
+extern "C" void copy_memory(const char* from, char* to, std::int64_t bytes, int threads) {
+    if (threads == 1)
+        std::memcpy(to, from, static_cast<std::size_t>(bytes));
+    else
+        in_pieces(bytes, threads, [&](std::int64_t at, std::int64_t size) {
+            std::memcpy(to + at, from + at, static_cast<std::size_t>(size));
+        });
+}
+
+// Loads, and stores that pass the cache by; `to` is a multiple of 16 bytes, and bytes of 64.
+extern "C" void stream_copy(const char* from, char* to, std::int64_t bytes, int threads) {
+#if defined(__x86_64__)
+    in_pieces(bytes, threads, [&](std::int64_t at, std::int64_t size) {
+        const auto* p = reinterpret_cast<const float*>(from + at);
+        for (auto* q = reinterpret_cast<float*>(to + at); size > 0; size -= 64, p += 16, q += 16)
+            for (int i = 0; i < 16; i += 4)
+                _mm_stream_ps(q + i, _mm_loadu_ps(p + i));
+        _mm_sfence();
+    });
+#else
+    copy_memory(from, to, bytes, threads);
+#endif
+}
+
 // Stores that pass the cache by; p is a multiple of 16 bytes, and bytes of 64.
 extern "C" void stream_memory(char* p, std::int64_t bytes, int threads) {
 #if defined(__x86_64__)

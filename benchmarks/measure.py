@@ -69,7 +69,7 @@ def interleaved(
 
 
 class Limits:
-    """Filling memory, as fast as this machine does it."""
+    """Filling and copying memory, as fast as this machine does it."""
 
     def __init__(self) -> None:
         self._folder = tempfile.TemporaryDirectory()
@@ -85,6 +85,20 @@ class Limits:
         pointer = ctypes.c_void_p(array.ctypes.data)
         size, count = ctypes.c_int64(array.nbytes), ctypes.c_int(threads)
         return lambda: function(pointer, size, count)
+
+    def _copy(self, name: str, source: NDArray[Any], target: NDArray[Any], threads: int) -> Call:
+        function = getattr(self._library, name)
+        pointers = [ctypes.c_void_p(array.ctypes.data) for array in (source, target)]
+        size, count = ctypes.c_int64(source.nbytes), ctypes.c_int(threads)
+        return lambda: function(*pointers, size, count)
+
+    def copy(self, source: NDArray[Any], target: NDArray[Any], threads: int) -> Call:
+        """Return a call of memcpy."""
+        return self._copy("copy_memory", source, target, threads)
+
+    def stream_copy(self, source: NDArray[Any], target: NDArray[Any], threads: int) -> Call:
+        """Return a call that copies past the cache."""
+        return self._copy("stream_copy", source, target, threads)
 
     def fill(self, array: NDArray[Any], threads: int) -> Call:
         """Return a call of memset on the array's memory."""

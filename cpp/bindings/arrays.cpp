@@ -24,8 +24,8 @@ Type type_of(const py::array& array) {
         return array.itemsize() == 8   ? Type::float64
                : array.itemsize() == 4 ? Type::float32
                                        : Type::float16;
-    case 'u': // bfloat16, of which NumPy knows nothing, comes as its bits
-        require(array.itemsize() == 2, "bits of bfloat16");
+    case 'V': // of which NumPy knows nothing more
+        require(array.itemsize() == 2, "bfloat16");
         return Type::bfloat16;
     default:
         throw py::value_error("an array of a floating type");

@@ -84,15 +84,17 @@ std::int64_t elements_before_vector(const Element* p, std::int64_t size, std::in
 
 constexpr unsigned first_lanes(std::int64_t count) { return (1U << count) - 1; }
 
-// Copies are taken two by two, so that the table is read half as often: more at a time are more
-// streams of memory than processors like.
+// Rows of the table that stay in the first cache while copies pass by.
+constexpr std::int64_t resident_rows = 11;
+
+// rows(first, count, copy) for some rows of the table and every copy, then for the next rows.
 template <class Rows>
-[[gnu::always_inline]] inline void each_two_copies(const Rotation& r, Rows rows) {
-    std::int64_t copy = 0;
-    for (; copy + 2 <= r.copies; copy += 2)
-        rows.template operator()<2>(copy);
-    if (copy < r.copies)
-        rows.template operator()<1>(copy);
+[[gnu::always_inline]] inline void each_resident_row(const Rotation& r, Rows rows) {
+    for (std::int64_t row = 0; row < r.rows; row += resident_rows) {
+        const std::int64_t rest = r.rows - row;
+        for (std::int64_t copy = 0; copy < r.copies; ++copy)
+            rows(row, rest < resident_rows ? rest : resident_rows, copy);
+    }
 }
 
 // Pairs of neighbours: vectors hold a b a b .., tables c s c s ..
@@ -111,79 +113,73 @@ struct Neighbours {
         }
     };
 
-    // `count` elements of some copies. Stores are where vectors should be but for the first and the
-    // last one, which overlap with their neighbours: these are computed first and stored last, so
-    // that y may be x.
-    template <unsigned copies>
-    static void run(const Element* x, Element* y, std::int64_t x_copy, std::int64_t y_copy,
-                    const Table* table, std::int64_t count) {
-        const std::int64_t head = elements_before_vector(y, sizeof(Element) * lanes, 2);
-        const std::int64_t last = count - lanes;
-        const Turn turn_first(S::get(table)), turn_last(S::get(table + last));
-        Vector firsts[copies], lasts[copies];
-        for (unsigned i = 0; i < copies; ++i) {
-            firsts[i] = turn_first(Data::get(x + i * x_copy));
-            lasts[i] = turn_last(Data::get(x + i * x_copy + last));
-        }
-        for (std::int64_t k = head; k <= last; k += lanes) {
-            const Turn turn(S::get(table + k));
-            for (unsigned i = 0; i < copies; ++i)
-                Data::put(y + i * y_copy + k, turn(Data::get(x + i * x_copy + k)));
-        }
-        for (unsigned i = 0; i < copies; ++i) {
-            Data::put(y + i * y_copy, firsts[i]);
-            Data::put(y + i * y_copy + last, lasts[i]);
-        }
-    }
-
-    static void run_short(const Rotation& r, const Element* x, Element* y, const Table* table,
-                          std::int64_t count) {
+    static void run_some(const Element* x, Element* y, const Table* table, std::int64_t count) {
         const unsigned some = first_lanes(count);
         const Turn turn(S::get_some(table, some));
-        for (std::int64_t i = 0; i < r.copies; ++i)
-            Data::put_some(y + i * r.y_copy, turn(Data::get_some(x + i * r.x_copy, some)), some);
+        Data::put_some(y, turn(Data::get_some(x, some)), some);
     }
 
-    static void run_all(const Rotation& r, const Element* x, Element* y, const Table* table,
-                        std::int64_t count) {
-        if (count < lanes)
-            return run_short(r, x, y, table, count);
-        each_two_copies(r, [&]<unsigned copies>(std::int64_t copy) {
-            run<copies>(x + copy * r.x_copy, y + copy * r.y_copy, r.x_copy, r.y_copy, table, count);
-        });
+    // `count` elements, by as many of the table; the first vector ends where one should begin.
+    static void run(const Element* x, Element* y, const Table* table, std::int64_t count) {
+        std::int64_t k = elements_before_vector(y, sizeof(Element) * lanes, 2);
+        k = k < count ? k : count;
+        if (k > 0)
+            run_some(x, y, table, k);
+#pragma GCC unroll 4
+        for (; k + lanes <= count; k += lanes)
+            Data::put(y + k, Turn(S::get(table + k))(Data::get(x + k)));
+        if (k < count)
+            run_some(x + k, y + k, table + k, count - k);
     }
 
-    // One row of the table for copies without gaps between them: each vector of it serves all.
-    static void run_gapless_copies(const Element* x, Element* y, const Table* table,
-                                   std::int64_t width, std::int64_t copies) {
+    // Rows without gaps between them, `repeats` of them by each row of the table.
+    static void run_repeated(const Element* x, Element* y, const Table* table, std::int64_t width,
+                             std::int64_t rows, std::int64_t repeats) {
         const std::int64_t head = elements_before_vector(y, sizeof(Element) * lanes, 2);
-        const std::int64_t last = copies * width - lanes;
-        const Vector first_vector = Turn(S::get(table))(Data::get(x));
-        const Vector last_vector = Turn(S::get(table + width - lanes))(Data::get(x + last));
-        for (std::int64_t k = head; k < head + width; k += lanes) {
-            const std::int64_t rest = width - k; // of the row; what follows is the next copy's
-            const unsigned own = first_lanes(rest < lanes ? rest : lanes);
-            const Turn turn(
-                S::select(own, S::get_some(table + k, own), S::get_some(table + k - width, ~own)));
-            for (std::int64_t i = k; i <= last; i += width)
-                Data::put(y + i, turn(Data::get(x + i)));
+        const std::int64_t at_end = width - lanes;
+        const unsigned own = first_lanes(lanes - head); // of what lies across two rows
+        if (head > 0)
+            run_some(x, y, table, head);
+        x += head;
+        y += head;
+        for (std::int64_t row = 0; row < rows; ++row, table += width) {
+            const Turn across(S::select(own, S::get_some(table + at_end + head, own),
+                                        S::get_some(table + head - lanes, ~own)));
+            for (std::int64_t i = 0; i < repeats; ++i, x += width, y += width) {
+#pragma GCC unroll 8
+                for (std::int64_t k = 0; k < at_end; k += lanes)
+                    Data::put(y + k, Turn(S::get(table + head + k))(Data::get(x + k)));
+                if (i + 1 < repeats)
+                    Data::put(y + at_end, across(Data::get(x + at_end)));
+                else if (row + 1 < rows)
+                    Data::put(y + at_end,
+                              Turn(S::get(table + head + at_end))(Data::get(x + at_end)));
+                else
+                    run_some(x + at_end, y + at_end, table + head + at_end, lanes - head);
+            }
         }
-        Data::put(y, first_vector);
-        Data::put(y + last, last_vector);
     }
 
     static void rotate(const Rotation& r) {
         const auto* x = static_cast<const Element*>(r.x);
         auto* y = static_cast<Element*>(r.y);
         const auto* table = static_cast<const Table*>(r.cosines);
-        const std::int64_t width = 2 * r.pairs;
-        if (r.rows == 1 && r.x_copy == width && r.y_copy == width && width % lanes == 0)
-            return run_gapless_copies(x, y, table, width, r.copies);
-        if (r.x_stride == width && r.y_stride == width && r.table_stride == width)
-            return run_all(r, x, y, table, r.rows * width);
-        for (std::int64_t row = 0; row < r.rows; ++row)
-            run_all(r, x + row * r.x_stride, y + row * r.y_stride, table + row * r.table_stride,
+        const std::int64_t width = 2 * r.pairs, table_width = 2 * r.apart;
+        const bool gapless = r.x_stride == width && r.y_stride == width;
+        if (gapless && r.repeats > 1 && width % lanes == 0) {
+            for (std::int64_t i = 0; i < r.copies; ++i)
+                run_repeated(x + i * r.x_copy, y + i * r.y_copy, table, width, r.rows, r.repeats);
+            return;
+        }
+        each_resident_row(r, [&](std::int64_t row, std::int64_t rows, std::int64_t copy) {
+            const Element* const from = x + copy * r.x_copy;
+            Element* const to = y + copy * r.y_copy;
+            if (gapless && r.repeats == 1)
+                return run(from + row * width, to + row * width, table + row * width, rows * width);
+            for (std::int64_t i = row * r.repeats; i < (row + rows) * r.repeats; ++i)
+                run(from + i * r.x_stride, to + i * r.y_stride, table + i / r.repeats * table_width,
                     width);
+        });
     }
 };
 
@@ -200,139 +196,74 @@ struct Apart {
         Vector first(Vector a, Vector b) const { return S::fms(a, cosines, S::mul(b, sines)); }
         Vector second(Vector a, Vector b) const { return S::fma(b, cosines, S::mul(a, sines)); }
     };
-    static Turn turn_at(const Table* cosines, const Table* sines) {
-        return {S::get(cosines), S::get(sines)};
-    }
 
+    // So many vectors of pairs from x on.
     [[gnu::always_inline]] static void run(const Element* x, Element* y, std::int64_t apart,
-                                           const Turn& turn) {
-        const Vector a = Data::get(x), b = Data::get(x + apart);
-        Data::put(y, turn.first(a, b));
-        Data::put(y + apart, turn.second(a, b));
-    }
-    static void run_some(const Element* x, Element* y, std::int64_t apart, const Turn& turn,
-                         unsigned some) {
-        const Vector a = Data::get_some(x, some), b = Data::get_some(x + apart, some);
-        Data::put_some(y, turn.first(a, b), some);
-        Data::put_some(y + apart, turn.second(a, b), some);
+                                           const Table* cosines, const Table* sines,
+                                           std::int64_t vectors) {
+#pragma GCC unroll 4
+        for (std::int64_t k = 0; k < vectors * lanes; k += lanes) {
+            const Turn turn{S::get(cosines + k), S::get(sines + k)};
+            const Vector a = Data::get(x + k), b = Data::get(x + apart + k);
+            Data::put(y + k, turn.first(a, b));
+            Data::put(y + apart + k, turn.second(a, b));
+        }
     }
 
-    template <unsigned copies>
-    static void run_row(const Element* x, Element* y, std::int64_t x_copy, std::int64_t y_copy,
-                        std::int64_t apart, const Table* cosines, const Table* sines,
-                        std::int64_t pairs) {
-        std::int64_t k = 0;
-        for (; k + lanes <= pairs; k += lanes) {
-            const Turn turn = turn_at(cosines + k, sines + k);
-            for (unsigned i = 0; i < copies; ++i)
-                run(x + i * x_copy + k, y + i * y_copy + k, apart, turn);
-        }
+    static void run_row(const Element* x, Element* y, std::int64_t apart, const Table* cosines,
+                        const Table* sines, std::int64_t pairs) {
+        run(x, y, apart, cosines, sines, pairs / lanes);
+        const std::int64_t k = pairs / lanes * lanes;
         if (k == pairs)
             return;
         const unsigned some = first_lanes(pairs - k);
         const Turn turn{S::get_some(cosines + k, some), S::get_some(sines + k, some)};
-        for (unsigned i = 0; i < copies; ++i)
-            run_some(x + i * x_copy + k, y + i * y_copy + k, apart, turn, some);
+        const Vector a = Data::get_some(x + k, some), b = Data::get_some(x + apart + k, some);
+        Data::put_some(y + k, turn.first(a, b), some);
+        Data::put_some(y + apart + k, turn.second(a, b), some);
     }
 
     // Rows of 2 * pairs that follow each other without gaps, `head` elements before a vector should
     // begin. The first `head` pairs are taken together with the last ones, as many as make a
     // vector: the end of a and the beginning of b stand side by side in memory, and so do the end
     // of b and the beginning of the next row's a, where the end waits for it.
-    struct Gapless {
-        std::int64_t pairs, head, tail = lanes - head;
-        unsigned tail_lanes = first_lanes(tail);
-
-        struct State {
-            Vector first, last; // at both ends, computed first and stored last, as of neighbours
-            Vector waiting;
+    //
+    // All four pointers are `lanes - head` elements before a row, where vectors should begin. Not
+    // inline: the loop needs all the registers there are. Two widths make most of the world's heads
+    // and are faster when the compiler knows them; 0 is any.
+    template <int known_pairs>
+    [[gnu::noinline]] static void run_gapless(const Element* x, Element* y, const Table* cosines,
+                                              const Table* sines, std::int64_t rows,
+                                              std::int64_t repeats, std::int64_t any_pairs,
+                                              std::int64_t head) {
+        const std::int64_t pairs = known_pairs == 0 ? any_pairs : known_pairs;
+        const unsigned tail_lanes = first_lanes(lanes - head);
+        const auto ends_of_table = [&](const Table* p) {
+            return S::select(tail_lanes, S::get_some(p + pairs, tail_lanes),
+                             S::get_some(p, ~tail_lanes));
         };
-
-        Turn turn_ends(const Table* cosines, const Table* sines) const {
-            const auto get_some = [](const Table* p, unsigned some) {
-                return S::get_some(p, some);
-            };
-            return {ends(cosines, get_some), ends(sines, get_some)};
-        }
-        [[gnu::always_inline]] void run_ends(const Element* x, Element* y, const Turn& turn,
-                                             bool is_first_row, State& state) const {
-            const auto get_some = [](const Element* p, unsigned some) {
-                return Data::get_some(p, some);
-            };
-            const Vector a = ends(x, get_some), b = ends(x + pairs, get_some);
-            const Vector first = turn.first(a, b), second = turn.second(a, b);
-            if (!is_first_row)
-                Data::put(y - tail, S::select(tail_lanes, state.waiting, first));
-            Data::put(y - tail + pairs, S::select(tail_lanes, first, second));
-            state.waiting = second;
-        }
-        State begin(const Element* x, const Element* last_row, const Turn& turn_first,
-                    const Turn& turn_last) const {
-            const Element* const last = last_row + 2 * pairs - lanes;
-            State state{};
-            state.first = turn_first.first(Data::get(x), Data::get(x + pairs));
-            state.last = turn_last.second(Data::get(last - pairs), Data::get(last));
-            return state;
-        }
-        void end(Element* y, Element* last_row, const State& state) const {
-            Data::put(y, state.first);
-            Data::put(last_row + 2 * pairs - lanes, state.last);
-        }
-
-      private:
-        template <class T, class Get>
-        Vector ends(const T* p, Get get_some) const {
-            return S::select(tail_lanes, get_some(p + pairs - tail, tail_lanes),
-                             get_some(p - tail, ~tail_lanes));
-        }
-    };
-
-    template <unsigned copies>
-    static void run_gapless(const Element* x, Element* y, std::int64_t x_copy, std::int64_t y_copy,
-                            const Table* cosines, const Table* sines, std::int64_t table_stride,
-                            std::int64_t count, const Gapless& rows) {
-        const std::int64_t pairs = rows.pairs, head = rows.head;
-        const std::int64_t last = (count - 1) * table_stride + pairs - lanes;
-        const Turn turn_first = turn_at(cosines, sines);
-        const Turn turn_last = turn_at(cosines + last, sines + last);
-        typename Gapless::State states[copies];
-        for (unsigned i = 0; i < copies; ++i)
-            states[i] = rows.begin(x + i * x_copy, x + i * x_copy + (count - 1) * 2 * pairs,
-                                   turn_first, turn_last);
-        for (std::int64_t row = 0; row < count; ++row) {
-            const Element* const from = x + row * 2 * pairs;
-            Element* const to = y + row * 2 * pairs;
-            const Turn ends = rows.turn_ends(cosines, sines);
-            for (unsigned i = 0; i < copies; ++i)
-                rows.run_ends(from + i * x_copy, to + i * y_copy, ends, row == 0, states[i]);
-            for (std::int64_t k = head; k + lanes <= pairs; k += lanes) {
-                const Turn turn = turn_at(cosines + k, sines + k);
-                for (unsigned i = 0; i < copies; ++i)
-                    run(from + i * x_copy + k, to + i * y_copy + k, pairs, turn);
+        const auto ends = [&](const Element* p) {
+            return S::select(tail_lanes, Data::get_some(p + pairs, tail_lanes),
+                             Data::get_some(p, ~tail_lanes));
+        };
+        Vector waiting{};
+        bool is_first = true;
+        for (std::int64_t row = 0; row < rows; ++row, cosines += pairs, sines += pairs) {
+            const Turn turn{ends_of_table(cosines), ends_of_table(sines)};
+            for (std::int64_t i = 0; i < repeats; ++i, x += 2 * pairs, y += 2 * pairs) {
+                const Vector a = ends(x), b = ends(x + pairs);
+                const Vector first = turn.first(a, b), second = turn.second(a, b);
+                if (is_first)
+                    Data::put_some(y, first, ~tail_lanes);
+                else
+                    Data::put(y, S::select(tail_lanes, waiting, first));
+                is_first = false;
+                Data::put(y + pairs, S::select(tail_lanes, first, second));
+                waiting = second;
+                run(x + lanes, y + lanes, pairs, cosines + lanes, sines + lanes, pairs / lanes - 1);
             }
-            cosines += table_stride;
-            sines += table_stride;
         }
-        for (unsigned i = 0; i < copies; ++i)
-            rows.end(y + i * y_copy, y + i * y_copy + (count - 1) * 2 * pairs, states[i]);
-    }
-
-    // One row of the table for copies without gaps between them: each vector of it serves all.
-    static void run_gapless_copies(const Element* x, Element* y, const Table* cosines,
-                                   const Table* sines, std::int64_t copies, const Gapless& rows) {
-        const std::int64_t pairs = rows.pairs, width = 2 * pairs, end = copies * width;
-        const std::int64_t last = pairs - lanes;
-        typename Gapless::State state = rows.begin(x, x + end - width, turn_at(cosines, sines),
-                                                   turn_at(cosines + last, sines + last));
-        const Turn ends = rows.turn_ends(cosines, sines);
-        for (std::int64_t i = 0; i < end; i += width)
-            rows.run_ends(x + i, y + i, ends, i == 0, state);
-        for (std::int64_t k = rows.head; k + lanes <= pairs; k += lanes) {
-            const Turn turn = turn_at(cosines + k, sines + k);
-            for (std::int64_t i = k; i < end; i += width)
-                run(x + i, y + i, pairs, turn);
-        }
-        rows.end(y, y + end - width, state);
+        Data::put_some(y, waiting, tail_lanes);
     }
 
     static void rotate(const Rotation& r) {
@@ -341,21 +272,23 @@ struct Apart {
         const auto* cosines = static_cast<const Table*>(r.cosines);
         const auto* sines = static_cast<const Table*>(r.sines);
         const std::int64_t width = 2 * r.pairs;
-        const Gapless rows{r.pairs, elements_before_vector(y, sizeof(Element) * lanes, 1)};
-        const bool straddling = rows.head != 0 && r.apart == r.pairs && r.pairs % lanes == 0;
-        if (straddling && r.rows == 1 && r.x_copy == width && r.y_copy == width)
-            return run_gapless_copies(x, y, cosines, sines, r.copies, rows);
-        if (straddling && r.x_stride == width && r.y_stride == width)
-            return each_two_copies(r, [&]<unsigned copies>(std::int64_t copy) {
-                run_gapless<copies>(x + copy * r.x_copy, y + copy * r.y_copy, r.x_copy, r.y_copy,
-                                    cosines, sines, r.table_stride, r.rows, rows);
-            });
-        each_two_copies(r, [&]<unsigned copies>(std::int64_t copy) {
-            for (std::int64_t row = 0; row < r.rows; ++row)
-                run_row<copies>(x + copy * r.x_copy + row * r.x_stride,
-                                y + copy * r.y_copy + row * r.y_stride, r.x_copy, r.y_copy, r.apart,
-                                cosines + row * r.table_stride, sines + row * r.table_stride,
-                                r.pairs);
+        const std::int64_t head = elements_before_vector(y, sizeof(Element) * lanes, 1);
+        const bool gapless = head != 0 && r.x_stride == width && r.y_stride == width &&
+                             r.apart == r.pairs && r.pairs % lanes == 0;
+        const auto run_rows = r.pairs == 64   ? run_gapless<64>
+                              : r.pairs == 32 ? run_gapless<32>
+                                              : run_gapless<0>;
+        each_resident_row(r, [&](std::int64_t row, std::int64_t rows, std::int64_t copy) {
+            const Element* const from = x + copy * r.x_copy + row * r.repeats * r.x_stride;
+            Element* const to = y + copy * r.y_copy + row * r.repeats * r.y_stride;
+            const Table* const c = cosines + row * r.apart;
+            const Table* const s = sines + row * r.apart;
+            if (gapless)
+                return run_rows(from + head - lanes, to + head - lanes, c + head - lanes,
+                                s + head - lanes, rows, r.repeats, r.pairs, head);
+            for (std::int64_t i = 0; i < rows * r.repeats; ++i)
+                run_row(from + i * r.x_stride, to + i * r.y_stride, r.apart,
+                        c + i / r.repeats * r.apart, s + i / r.repeats * r.apart, r.pairs);
         });
     }
 };

@@ -46,18 +46,18 @@ struct Exact {
     std::uint32_t last_bits;
 };
 
-// Rows of data whose pairs are to be turned, in copies: row i of every copy by the angles of row i
-// of a table. Tables of pairs of neighbours hold c s c s .., the others cosines and sines apart;
-// they are of float32 for half types. Strides are in elements.
+// Rows of data whose pairs are to be turned: each of `rows` rows of a table turns `repeats` rows,
+// one after another, and as many in every copy. Tables of pairs of neighbours hold c s c s .., the
+// others cosines and sines apart; they are of float32 for half types. Strides are in elements.
 struct Rotation {
     const void* x;
     void* y; // x, or nowhere near it
-    std::int64_t rows, x_stride, y_stride;
+    std::int64_t rows, repeats;
+    std::int64_t x_stride, y_stride;
     std::int64_t copies, x_copy, y_copy; // how many, and how far from one to the next
     const void *cosines, *sines;         // of neighbours: both in `cosines`
-    std::int64_t table_stride;
-    std::int64_t pairs;
-    std::int64_t apart; // of features of a pair that are no neighbours
+    std::int64_t pairs;                  // that are turned
+    std::int64_t apart;                  // pairs of a row of the table, maybe more
 };
 
 // Blocks of 2 * reach + 1 rows share the products of their centre and of reach small steps.

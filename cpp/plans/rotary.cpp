@@ -10,10 +10,6 @@
 namespace ropewalk {
 namespace {
 
-// Table rows that stay in the first cache while heads pass by.
-constexpr std::int64_t resident_rows = 8;
-// Heads that pass by together.
-constexpr std::int64_t together = 4;
 // Rows are turned here before they are streamed.
 constexpr std::int64_t staging_bytes = 16 << 10;
 
@@ -47,6 +43,12 @@ class Counter {
     std::int64_t stretch(std::int64_t index, std::int64_t end) const {
         return axes_.empty() ? end - index
                              : std::min(end - index, last().length - index % last().length);
+    }
+
+    // Whether steps of the last axis are what a whole other one spans.
+    bool follows(const RowAxis& other) const {
+        return axes_.empty() || (last().x_stride == other.length * other.x_stride &&
+                                 last().y_stride == other.length * other.y_stride);
     }
 
     struct Offset {
@@ -120,33 +122,36 @@ class Turning {
 
   private:
     void turn_along_own(Range own, Range shared, const TableRows& table, char* staging) const {
-        for (std::int64_t begin = own.begin; begin < own.end; begin += resident_rows) {
-            const std::int64_t end = std::min(begin + resident_rows, own.end);
+        for (std::int64_t row = own.begin; row < own.end;) {
+            const std::int64_t rows = own_.stretch(row, own.end);
             for (std::int64_t other = shared.begin; other < shared.end;) {
-                const std::int64_t copies = std::min(together, shared_.stretch(other, shared.end));
-                for (std::int64_t row = begin; row < end;) {
-                    const std::int64_t rows = own_.stretch(row, end);
-                    Rotation rotation = at(row, other, table.from(row - own.begin));
-                    rotation.rows = rows;
-                    rotation.x_stride = inner_.x_stride;
-                    rotation.y_stride = inner_.y_stride;
-                    set_copies(rotation, copies);
-                    turn_stretch(rotation, staging);
-                    row += rows;
+                Rotation rotation = at(row, other, table.from(row - own.begin));
+                rotation.rows = rows;
+                rotation.copies = shared_.stretch(other, shared.end);
+                if (rotation.copies > 1) {
+                    rotation.x_copy = shared_.last().x_stride;
+                    rotation.y_copy = shared_.last().y_stride;
                 }
-                other += copies;
+                turn_stretch(rotation, staging);
+                other += rotation.copies;
             }
+            row += rows;
         }
     }
     void turn_along_shared(Range own, Range shared, const TableRows& table, char* staging) const {
-        for (std::int64_t row = own.begin; row < own.end; ++row)
+        const bool evenly_spaced = shared.size() == inner_.length &&
+                                   shared_.size() == inner_.length && own_.follows(inner_);
+        for (std::int64_t row = own.begin; row < own.end;) {
+            const std::int64_t rows = evenly_spaced ? own_.stretch(row, own.end) : 1;
             for (std::int64_t other = shared.begin; other < shared.end;) {
-                const std::int64_t copies = shared_.stretch(other, shared.end);
                 Rotation rotation = at(row, other, table.from(row - own.begin));
-                set_copies(rotation, copies);
+                rotation.rows = rows;
+                rotation.repeats = shared_.stretch(other, shared.end);
                 turn_stretch(rotation, staging);
-                other += copies;
+                other += rotation.repeats;
             }
+            row += rows;
+        }
     }
 
     Rotation at(std::int64_t own, std::int64_t shared, const TableRows& table) const {
@@ -154,44 +159,42 @@ class Turning {
         Rotation rotation{};
         rotation.x = static_cast<const char*>(data_.x) + (a.x + b.x) * element_;
         rotation.y = static_cast<char*>(data_.y) + (a.y + b.y) * element_;
-        rotation.rows = rotation.copies = 1;
+        rotation.rows = rotation.repeats = rotation.copies = 1;
+        rotation.x_stride = inner_.x_stride;
+        rotation.y_stride = inner_.y_stride;
         rotation.cosines = table.cosines;
         rotation.sines = table.sines;
-        rotation.table_stride = table.row_elements;
         rotation.pairs = pairs_;
         rotation.apart = data_.pairs;
         return rotation;
     }
-    void set_copies(Rotation& rotation, std::int64_t copies) const {
-        rotation.copies = copies;
-        if (copies > 1) {
-            rotation.x_copy = shared_.last().x_stride;
-            rotation.y_copy = shared_.last().y_stride;
-        }
-    }
 
-    // Along either axis; what is streamed is turned in a small part of memory first.
-    void turn_stretch(Rotation rotation, char* staging) const {
+    // What is streamed is turned in a small part of memory first.
+    void turn_stretch(const Rotation& whole, char* staging) const {
         if (!streamed_)
-            return turn_rows(rotation);
-        Rotation part = rotation;
-        part.y = staging;
-        part.y_stride = part.y_copy = data_.dim;
+            return turn_rows(whole);
         const std::int64_t most = staging_bytes / row_bytes();
-        for (std::int64_t copy = 0; copy < rotation.copies; copy += part.copies)
-            for (std::int64_t row = 0; row < rotation.rows; row += part.rows) {
-                part.copies = rotation.rows == 1 ? std::min(most, rotation.copies - copy) : 1;
-                part.rows = std::min(most, rotation.rows - row);
-                const std::int64_t table = row * rotation.table_stride * table_element();
-                part.x = static_cast<const char*>(rotation.x) +
-                         (row * rotation.x_stride + copy * rotation.x_copy) * element_;
-                part.cosines = static_cast<const char*>(rotation.cosines) + table;
-                part.sines = static_cast<const char*>(rotation.sines) + table;
-                turn_rows(part);
-                kernels_.stream(staging,
-                                static_cast<char*>(rotation.y) +
-                                    (row * rotation.y_stride + copy * rotation.y_copy) * element_,
-                                part.rows * part.copies * row_bytes());
+        Rotation part = whole;
+        part.y = staging;
+        part.y_stride = data_.dim;
+        part.copies = 1;
+        for (std::int64_t copy = 0; copy < whole.copies; ++copy)
+            for (std::int64_t row = 0; row < whole.rows; row += part.rows) {
+                part.rows = std::clamp<std::int64_t>(most / whole.repeats, 1, whole.rows - row);
+                const std::int64_t table = row * table_row_bytes();
+                part.cosines = static_cast<const char*>(whole.cosines) + table;
+                part.sines = static_cast<const char*>(whole.sines) + table;
+                for (std::int64_t i = 0; i < whole.repeats; i += part.repeats) {
+                    part.repeats = std::min(most, whole.repeats - i);
+                    const std::int64_t at = row * whole.repeats + i;
+                    part.x = static_cast<const char*>(whole.x) +
+                             (at * whole.x_stride + copy * whole.x_copy) * element_;
+                    turn_rows(part);
+                    kernels_.stream(staging,
+                                    static_cast<char*>(whole.y) +
+                                        (at * whole.y_stride + copy * whole.y_copy) * element_,
+                                    part.rows * part.repeats * row_bytes());
+                }
             }
     }
 
@@ -211,14 +214,17 @@ class Turning {
         if (begin == end)
             return;
         for (std::int64_t i = 0; i < rotation.copies; ++i)
-            for (std::int64_t row = 0; row < rotation.rows; ++row)
+            for (std::int64_t row = 0; row < rotation.rows * rotation.repeats; ++row)
                 std::memcpy(static_cast<char*>(rotation.y) +
                                 (begin + i * rotation.y_copy + row * rotation.y_stride) * element_,
                             static_cast<const char*>(rotation.x) +
                                 (begin + i * rotation.x_copy + row * rotation.x_stride) * element_,
                             static_cast<std::size_t>((end - begin) * element_));
     }
-    std::int64_t table_element() const { return data_.type == Type::float64 ? 8 : 4; }
+    std::int64_t table_row_bytes() const {
+        const std::int64_t per_pair = data_.pairing == Pairing::neighbours ? 2 : 1;
+        return per_pair * data_.pairs * (data_.type == Type::float64 ? 8 : 4);
+    }
 
     const Kernels& kernels_;
     const RotaryData& data_;

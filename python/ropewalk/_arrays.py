@@ -241,20 +241,19 @@ def result(
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return a new array, or `out` once it is known to fit, and what the core may write for it.
 
-    That is in C order and aligned, bfloat16 as its bits: new memory where `out` is not so, for
-    `filled` to copy. `positions`, as they came and as the core takes them, are read while the
-    result is written.
+    That is in C order and aligned: new memory where `out` is not so, for `filled` to copy.
+    `positions`, as they came and as the core takes them, are read while the result is written.
     """
     if out is None:
         try:
             array = np.empty(shape, dtype)
-            return array, _bits(array)
         except ValueError:  # NumPy checks that the size fits a pointer before it allocates
             msg = f"a result of shape {shape} and dtype {dtype} is larger than any memory"
             raise ValueError(msg) from None
+        return array, array
     out = _checked_out(out, shape, dtype)
     _refuse_shared_memory(out, positions, "the positions")
-    return out, _bits(out if out.flags.carray else np.empty(shape, dtype))
+    return out, out if out.flags.carray else np.empty(shape, dtype)
 
 
 def _checked_out(out: object, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
@@ -301,23 +300,22 @@ def row_result(
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     """Return a result of the shape and dtype of `array`, and what the core reads and writes.
 
-    Those have rows without gaps, bfloat16 as its bits. `out` may be the same memory as `array`, and
-    must share none with it otherwise, nor with the `others`, which are read while it is written.
+    Those have rows without gaps. `out` may be the same memory as `array`, and must share none with
+    it otherwise, nor with the `others`, which are read while it is written.
     """
+    source = array if _has_rows(array) else np.array(array, order="C")
     if out is None:
         empty = np.empty(array.shape, array.dtype)
-        return empty, _bits(_rows(array)), _bits(empty)
+        return empty, source, empty
     out = _checked_out(out, array.shape, array.dtype)
     in_place = out is array or np.shares_memory(out, array)
     if in_place and not _same_memory(out, array):
         msg = f"out must be {name} itself or share no memory with it, got memory that both share"
         raise ValueError(msg)
     _refuse_shared_memory(out, others, "another argument")
-    if in_place and _has_rows(out):
-        core = _bits(out)
-        return out, core, core
-    target = out if _has_rows(out) else np.empty(out.shape, out.dtype)
-    return out, _bits(_rows(array)), _bits(target)
+    if not _has_rows(out):
+        return out, source, np.empty(out.shape, out.dtype)
+    return out, out if in_place else source, out
 
 
 def _refuse_shared_memory(out: NDArray[Any], others: tuple[object, ...], what: str) -> None:
@@ -327,33 +325,17 @@ def _refuse_shared_memory(out: NDArray[Any], others: tuple[object, ...], what: s
             raise ValueError(msg)
 
 
-def copied_back(out: NDArray[Any], core: NDArray[Any]) -> NDArray[Any]:
-    """Return `out` once the core has written `core`, which may be other memory."""
-    if not _has_rows(out):
-        out[...] = core.view(out.dtype)
-    return out
-
-
 def _has_rows(array: NDArray[Any]) -> bool:
     """Tell whether elements are aligned, and stand side by side along the last axis."""
     return array.flags.aligned and array.strides[-1] == array.itemsize
-
-
-def _rows(array: NDArray[Any]) -> NDArray[Any]:
-    return array if _has_rows(array) else np.array(array, order="C")
 
 
 def _same_memory(a: NDArray[Any], b: NDArray[Any]) -> bool:
     return a is b or (a.ctypes.data == b.ctypes.data and a.strides == b.strides)
 
 
-def _bits(array: NDArray[Any]) -> NDArray[Any]:
-    """Return bfloat16, of which the core knows no more than NumPy does, as unsigned integers."""
-    return array if array.dtype.type in _REAL_FLOATS else array.view(np.uint16)
-
-
 def filled(array: NDArray[Any], core: NDArray[Any]) -> NDArray[Any]:
-    """Return `array` once the core has filled `core`."""
-    if core is not array and not array.flags.carray:
-        array[...] = core.view(array.dtype)
+    """Return `array` once the core has written `core`, which may be other memory."""
+    if core is not array:
+        array[...] = core
     return array

@@ -232,15 +232,9 @@ def rotate(
     data = _arrays.data("x", x)
     turning = _turning(data, rotary_dim, base, frequencies)
     factor = turning.attention_factor
-    return _rotated(
-        data,
-        positions,
-        turning,
-        pairing,
-        inverse=inverse,
-        factor=1.0 / factor if inverse else factor,
-        out=out,
-    )
+    if _arrays.boolean("inverse", inverse):
+        factor = 1.0 / factor
+    return _rotated("positions", data, positions, turning, pairing, inverse, factor, out)
 
 
 def rerotate(
@@ -304,9 +298,7 @@ def rerotate(
     """
     data = _arrays.data("x", x)
     turning = _turning(data, rotary_dim, base, frequencies)
-    return _rotated(
-        data, offset, turning, pairing, inverse=False, factor=1.0, out=out, name="offset"
-    )
+    return _rotated("offset", data, offset, turning, pairing, False, 1.0, out)
 
 
 def _turning(
@@ -331,18 +323,16 @@ def _turning(
 
 
 def _rotated(
+    name: str,
     data: NDArray[Any],
     positions: ArrayLike | range | None,
     turning: Frequencies,
     pairing: Pairing,
-    *,
     inverse: bool,
     factor: float,
     out: NDArray[Any] | None,
-    name: str = "positions",
 ) -> NDArray[Any]:
     interleaved = _arrays.is_interleaved(pairing)
-    inverse = _arrays.boolean("inverse", inverse)
     rows: range | NDArray[Any]
     if positions is None:
         if data.ndim < 2:
@@ -351,7 +341,8 @@ def _rotated(
         rows = range(data.shape[-2])
     else:
         rows, shape = _arrays.positions(name, positions, turning.axes)
-        _arrays.check_rows_fit(name, shape, data)
+        if shape:
+            _arrays.check_rows_fit(name, shape, data)
     result, source, target = _arrays.row_result("x", data, out, positions, rows)
     if not target.size:
         return result
@@ -367,7 +358,7 @@ def _rotated(
         streamed,
         get_num_threads(),
     )
-    return result if out is None else _arrays.copied_back(result, target)
+    return _arrays.filled(result, target)
 
 
 def rotate_by(
@@ -465,7 +456,7 @@ def rotate_by(
     if not target.size:
         return result
     _core.rotate_by(cosine_table, sine_table, source, target, interleaved, get_num_threads())
-    return result if out is None else _arrays.copied_back(result, target)
+    return _arrays.filled(result, target)
 
 
 def rotation_matrix(
