@@ -84,16 +84,13 @@ std::int64_t elements_before_vector(const Element* p, std::int64_t size, std::in
 
 constexpr unsigned first_lanes(std::int64_t count) { return (1U << count) - 1; }
 
-// Rows of the table that stay in the first cache while copies pass by.
-constexpr std::int64_t resident_rows = 11;
-
 // rows(first, count, copy) for some rows of the table and every copy, then for the next rows.
 template <class Rows>
-[[gnu::always_inline]] inline void each_resident_row(const Rotation& r, Rows rows) {
-    for (std::int64_t row = 0; row < r.rows; row += resident_rows) {
+[[gnu::always_inline]] inline void each_stretch(const Rotation& r, Rows rows) {
+    for (std::int64_t row = 0; row < r.rows; row += r.stretch) {
         const std::int64_t rest = r.rows - row;
         for (std::int64_t copy = 0; copy < r.copies; ++copy)
-            rows(row, rest < resident_rows ? rest : resident_rows, copy);
+            rows(row, rest < r.stretch ? rest : r.stretch, copy);
     }
 }
 
@@ -171,7 +168,7 @@ struct Neighbours {
                 run_repeated(x + i * r.x_copy, y + i * r.y_copy, table, width, r.rows, r.repeats);
             return;
         }
-        each_resident_row(r, [&](std::int64_t row, std::int64_t rows, std::int64_t copy) {
+        each_stretch(r, [&](std::int64_t row, std::int64_t rows, std::int64_t copy) {
             const Element* const from = x + copy * r.x_copy;
             Element* const to = y + copy * r.y_copy;
             if (gapless && r.repeats == 1)
@@ -278,7 +275,7 @@ struct Apart {
         const auto run_rows = r.pairs == 64   ? run_gapless<64>
                               : r.pairs == 32 ? run_gapless<32>
                                               : run_gapless<0>;
-        each_resident_row(r, [&](std::int64_t row, std::int64_t rows, std::int64_t copy) {
+        each_stretch(r, [&](std::int64_t row, std::int64_t rows, std::int64_t copy) {
             const Element* const from = x + copy * r.x_copy + row * r.repeats * r.x_stride;
             Element* const to = y + copy * r.y_copy + row * r.repeats * r.y_stride;
             const Table* const c = cosines + row * r.apart;

@@ -10,8 +10,12 @@
 namespace ropewalk {
 namespace {
 
+// So many rows of a table stay in the first cache while the copies of data pass by. Data that no
+// cache holds wants to be read in longer stretches.
+constexpr std::int64_t resident_rows = 11, far_rows = GroupedFrequencies::super_rows;
+constexpr std::int64_t far_bytes = 16 << 20;
 // Rows are turned here before they are streamed.
-constexpr std::int64_t staging_bytes = 16 << 10;
+constexpr std::int64_t staging_bytes = 4 << 10;
 
 // Without axes of length 1, and with those in one that follow each other in memory and meaning.
 std::vector<RowAxis> collapsed(const std::vector<RowAxis>& axes) {
@@ -100,7 +104,9 @@ class Turning {
             (axis.own ? own_ : shared_).add(axis);
             inner_ = axis;
         }
-        streamed_ = stores == Stores::streamed && kernels.stream != nullptr &&
+        // Where copies take turns the reads bind, and streamed stores gain nothing.
+        const bool in_one_stream = !inner_.own || shared_.size() == 1;
+        streamed_ = stores == Stores::streamed && kernels.stream != nullptr && in_one_stream &&
                     (inner_.y_stride == data.dim || inner_.length == 1) &&
                     row_bytes() <= staging_bytes;
     }
@@ -109,6 +115,7 @@ class Turning {
     std::int64_t shared() const { return shared_.size(); }
     std::int64_t row_bytes() const { return data_.dim * element_; }
     std::int64_t bytes() const { return own() * shared() * row_bytes(); }
+    bool is_far() const { return bytes() >= far_bytes; }
     bool streamed() const { return streamed_; }
 
     void turn(Range own, Range shared, const TableRows& table, char* staging) const {
@@ -164,6 +171,7 @@ class Turning {
         rotation.y_stride = inner_.y_stride;
         rotation.cosines = table.cosines;
         rotation.sines = table.sines;
+        rotation.stretch = is_far() ? far_rows : resident_rows;
         rotation.pairs = pairs_;
         rotation.apart = data_.pairs;
         return rotation;
@@ -242,10 +250,12 @@ class Tasks {
   public:
     Tasks(const Turning& turning, std::int64_t before) : turning_(turning), before_(before) {
         constexpr std::int64_t pair_of_blocks = 2 * block_rows, most = 4 * pair_of_blocks;
-        constexpr std::int64_t wanted_bytes = 256 << 10, most_bytes = 1 << 20;
+        static_assert(far_rows % pair_of_blocks == 0);
+        constexpr std::int64_t wanted_bytes = 512 << 10, most_bytes = 1 << 20;
         const std::int64_t row = std::max<std::int64_t>(turning.row_bytes(), 1);
         const std::int64_t blocks = wanted_bytes / (row * turning.shared() * pair_of_blocks);
-        rows_ = std::clamp(blocks * pair_of_blocks, pair_of_blocks, most);
+        rows_ =
+            turning.is_far() ? far_rows : std::clamp(blocks * pair_of_blocks, pair_of_blocks, most);
         const std::int64_t rows = std::min(rows_, turning.own());
         share_ = std::clamp<std::int64_t>(most_bytes / (row * rows), 8, turning.shared());
         shares_ = (turning.shared() + share_ - 1) / share_;

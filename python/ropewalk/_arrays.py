@@ -16,6 +16,7 @@ from ropewalk import _core
 LARGEST_POSITION = 2**53
 LARGEST_DIM = 2**20
 Pairing = Literal["interleaved", "half"]
+_INTERLEAVED = "interleaved"
 
 _FLOAT64 = np.dtype(np.float64)
 _REAL_FLOATS = frozenset({np.float64, np.float32, np.float16})
@@ -80,8 +81,9 @@ def boolean(name: str, value: object) -> bool:
 
 def is_interleaved(pairing: object, name: str = "pairing") -> bool:
     """Tell which of the two pairings it is."""
-    choice(name, pairing, ("interleaved", "half"))
-    return pairing == "interleaved"
+    if pairing is not _INTERLEAVED:  # which it is, as a literal
+        choice(name, pairing, (_INTERLEAVED, "half"))
+    return pairing == _INTERLEAVED
 
 
 def axis_of(axis: object, array: NDArray[Any]) -> int:
@@ -146,7 +148,7 @@ def positions(
     position is finite and at most 2**53 in size. Several axes are the last axis of the array, and
     do not count in the shape.
     """
-    if isinstance(values, int) and not isinstance(values, bool) and axes == 1:
+    if type(values) is int and axes == 1:
         if not -LARGEST_POSITION <= values <= LARGEST_POSITION:
             _refuse_position(name, values)
         return range(values, values + 1), ()

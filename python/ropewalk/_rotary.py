@@ -17,7 +17,7 @@ from ropewalk.frequencies import Frequencies, from_radians, standard
 from ropewalk.frequencies._standard import _given_or_standard, _standard
 
 # Stores that pass the cache by pay from here on, and only into memory that has been touched.
-STREAMED_BYTES = 32 << 20
+STREAMED_BYTES = 64 << 20
 
 _RADIAN = from_radians([1.0])
 
@@ -232,7 +232,7 @@ def rotate(
     data = _arrays.data("x", x)
     turning = _turning(data, rotary_dim, base, frequencies)
     factor = turning.attention_factor
-    if _arrays.boolean("inverse", inverse):
+    if inverse is not False and _arrays.boolean("inverse", inverse):
         factor = 1.0 / factor
     return _rotated("positions", data, positions, turning, pairing, inverse, factor, out)
 
