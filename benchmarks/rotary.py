@@ -46,32 +46,33 @@ def check(x: Array, turned: Array, pairing: Pairing) -> None:
 def out_of_place(limits: Limits, quick: bool) -> None:
     print("out= given, 8 heads, tables made on the fly: fraction of the best copy")
     for size in SIZES[:4] if quick else SIZES:
-        x = queries(size, 8)
-        out = np.zeros_like(x)
-        rows = np.ascontiguousarray(x.transpose(1, 0, 2))
-        by_row = np.zeros_like(rows)
-        positions = np.arange(x.shape[1])[:, None]
-        for threads in (1, 2):
-            with rw.num_threads(threads):
-                calls: dict[str, Call] = {"memcpy": limits.copy(x, out, threads)}
-                if size >= 32:
-                    calls["past the cache"] = limits.stream_copy(x, out, threads)
-                for pairing in PAIRINGS:
-                    calls[pairing] = partial(rw.rotate, x, pairing=pairing, out=out)
-                    calls[pairing + ", (length, heads, dim)"] = partial(
-                        rw.rotate, rows, positions, pairing=pairing, out=by_row
-                    )
-                times = interleaved(calls)
-                for pairing in PAIRINGS:
-                    check(x, rw.rotate(x, pairing=pairing, out=out), pairing)
-                    rw.rotate(rows, positions, pairing=pairing, out=by_row)
-                    check(x, by_row.transpose(1, 0, 2), pairing)
-            best = min(times.pop("memcpy"), times.pop("past the cache", np.inf))
-            listed = ", ".join(f"{name} {best / t:.2f}" for name, t in times.items())
-            print(
-                f"  {size:>5g} MiB, {threads} threads: copy {x.nbytes / best / 1e9:.1f} GB/s; "
-                f"{listed}"
-            )
+        heads_first = queries(size, 8)
+        heads_inside = np.ascontiguousarray(heads_first.transpose(1, 0, 2))
+        positions = np.arange(len(heads_inside))[:, None]
+        layouts: list[tuple[str, Array, Array | None]] = [
+            ("(heads, length, dim)", heads_first, None),
+            ("(length, heads, dim)", heads_inside, positions),
+        ]
+        for layout, x, where in layouts:  # one by one: together they would share the cache
+            out = np.zeros_like(x)
+            for threads in (1, 2):
+                with rw.num_threads(threads):
+                    calls: dict[str, Call] = {"memcpy": limits.copy(x, out, threads)}
+                    if size >= 32:
+                        calls["past the cache"] = limits.stream_copy(x, out, threads)
+                    for pairing in PAIRINGS:
+                        calls[pairing] = partial(rw.rotate, x, where, pairing=pairing, out=out)
+                    times = interleaved(calls)
+                    for pairing in PAIRINGS:
+                        rw.rotate(x, where, pairing=pairing, out=out)
+                        turned = out if where is None else out.transpose(1, 0, 2)
+                        check(heads_first, turned, pairing)
+                best = min(times.pop("memcpy"), times.pop("past the cache", np.inf))
+                listed = ", ".join(f"{name} {best / t:.2f}" for name, t in times.items())
+                print(
+                    f"  {size:>5g} MiB, {layout}, {threads} threads: "
+                    f"copy {x.nbytes / best / 1e9:.1f} GB/s; {listed}"
+                )
 
 
 def in_place(limits: Limits, quick: bool) -> None:

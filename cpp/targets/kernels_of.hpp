@@ -40,21 +40,22 @@ constexpr auto stream_of() -> void (*)(const void*, void*, std::int64_t) {
 
 template <class S>
 constexpr ropewalk::Kernels kernels_of(const char* isa) {
-    return {isa,
-            evaluate_plain_row<S>,
-            evaluate_precise_row<S>,
-            turn_row<Plain<S>>,
-            turn_row<Precise<S>>,
-            scale_row<S, Plain<S>>,
-            scale_row<S, Precise<S>>,
-            {Neighbours<S, Float32Data<S>>::rotate, Neighbours<S, Float16Data<S>>::rotate,
-             Neighbours<S, BFloat16Data<S>>::rotate, Neighbours<S, Float64Data<S>>::rotate},
-            {Apart<S, Float32Data<S>>::rotate, Apart<S, Float16Data<S>>::rotate,
-             Apart<S, BFloat16Data<S>>::rotate, Apart<S, Float64Data<S>>::rotate},
-            stream_of<S>(),
-            S::fence,
-            fillings_of<S, false>(),
-            fillings_of<S, S::streams>()};
+    return {
+        isa,
+        evaluate_plain_row<S>,
+        evaluate_precise_row<S>,
+        turn_row<Plain<S>>,
+        turn_row<Precise<S>>,
+        scale_row<S, Plain<S>>,
+        scale_row<S, Precise<S>>,
+        {Neighbours<S, FloatData<S, float>>::rotate, Neighbours<S, HalfData<S, Float16>>::rotate,
+         Neighbours<S, HalfData<S, BFloat16>>::rotate, Neighbours<S, FloatData<S, double>>::rotate},
+        {Apart<S, FloatData<S, float>>::rotate, Apart<S, HalfData<S, Float16>>::rotate,
+         Apart<S, HalfData<S, BFloat16>>::rotate, Apart<S, FloatData<S, double>>::rotate},
+        stream_of<S>(),
+        S::fence,
+        fillings_of<S, false>(),
+        fillings_of<S, S::streams>()};
 }
 
 } // namespace
