@@ -629,3 +629,8 @@ def test_transformers_gives_olmo_3_its_base_in_one_of_two_layer_types() -> None:
     np.testing.assert_allclose(theirs, rw.frequencies.standard(128, base=5e5).radians, rtol=3e-6)
     message = "rope_theta of 'sliding_attention' must be in rope_parameters, got 10000.0"
     refused(config, message, layer_type="sliding_attention")
+
+
+def test_a_config_without_a_family_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"^config must have model_type"):
+        rw.rotary_from_config({"hidden_size": 64, "num_attention_heads": 4})

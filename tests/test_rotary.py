@@ -1308,3 +1308,38 @@ def test_tables_by_hand_have_the_same_bits_on_each_instruction_set(on_each_isa: 
         x, tables = rows((90, 45), dtype), (rows((90, 22), seed=1), rows((90, 22), seed=2))
         found = {call("rotate_by", (x, *tables), {}).tobytes() for call in on_each_isa}
         assert len(found) == 1
+
+
+# Pairs that stand still, all of them or at the end
+
+
+@pytest.mark.parametrize(
+    "frequencies",
+    [
+        rw.frequencies.from_radians([0.0, 0.0]),
+        rw.frequencies.proportional(4, fraction=0.2),
+        rw.frequencies.from_radians([[1.0, 2.0], [-1.0, -2.0]]),
+    ],
+    ids=["zeros", "proportional", "axes that cancel"],
+)
+def test_rows_whose_pairs_all_stand_still_stay_as_they_are(frequencies: Frequencies) -> None:
+    x = rows((3, 100, 4), "float32")
+    assert np.array_equal(rw.rotate(x, frequencies=frequencies), x)
+    assert np.array_equal(rw.rotate(x[:, :2], frequencies=frequencies), x[:, :2])
+    if frequencies.axes == 1:
+        for positions in (3, [3, 4.5], range(500)):
+            cosines, sines = rw.rotary_tables(positions, frequencies=frequencies)
+            assert (cosines == 1).all()
+            assert (sines == 0).all()
+            table = rw.sinusoidal_encoding(positions, frequencies=frequencies)
+            assert np.array_equal(table[..., 1::2], cosines)
+
+
+@pairings
+def test_no_zero_of_a_standing_pair_has_a_sign(pairing: Pairing) -> None:
+    moving = rw.frequencies.from_radians([1.0, 0.0])
+    frequencies = with_factor(moving, 2.0)
+    x = np.full((8000, 4), -0.0, np.float32)
+    turned = rw.rotate(x, frequencies=frequencies, pairing=pairing, inverse=True)
+    standing = turned[:, [1, 3]] if pairing == "half" else turned[:, 2:]
+    assert len(np.unique(np.signbit(standing), axis=0)) == 1

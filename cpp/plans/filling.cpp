@@ -68,7 +68,7 @@ Filling Filling::shifted(int by) const {
 }
 
 void Filling::fill_rows(std::int64_t begin, std::int64_t end, const Workspace& workspace) const {
-    const std::int64_t stride = grouped->row_doubles(precision()) / grouped->groups();
+    const std::int64_t stride = group_pairs * (precision() == Precision::plain ? 2 : 4);
     double* const values = workspace.row();
     for (std::int64_t row = begin; row < end; ++row) {
         grouped->evaluate(positions, row, precision(), factor, values);

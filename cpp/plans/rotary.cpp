@@ -257,7 +257,7 @@ class Tasks {
         rows_ =
             turning.is_far() ? far_rows : std::clamp(blocks * pair_of_blocks, pair_of_blocks, most);
         const std::int64_t rows = std::min(rows_, turning.own());
-        share_ = std::clamp<std::int64_t>(most_bytes / (row * rows), 8, turning.shared());
+        share_ = std::min(std::max<std::int64_t>(most_bytes / (row * rows), 8), turning.shared());
         shares_ = (turning.shared() + share_ - 1) / share_;
     }
 
@@ -305,11 +305,12 @@ class Bench {
     void* first() const { return halves_ ? second_ : first_; }
     void* second() const { return halves_ ? first_ : nullptr; }
     TableRows table() const { return {first_, second_, halves_ ? pairs_ : 2 * pairs_, element_}; }
-    void negate_sines(std::int64_t rows) const {
+    // Of the pairs that move: no zero has a sign.
+    void negate_sines(std::int64_t rows, std::int64_t moving) const {
         if (element_ == 8)
-            negate<double>(rows);
+            negate<double>(rows, moving);
         else
-            negate<float>(rows);
+            negate<float>(rows, moving);
     }
     template <class Value>
     void interleave(const void* cosines, const void* sines, std::int64_t rows) const {
@@ -325,11 +326,12 @@ class Bench {
     static constexpr std::int64_t line = 64;
 
     template <class Value>
-    void negate(std::int64_t rows) const {
+    void negate(std::int64_t rows, std::int64_t moving) const {
         const std::int64_t step = halves_ ? 1 : 2;
-        auto* const sines = reinterpret_cast<Value*>(halves_ ? second_ : first_) + (step - 1);
-        for (std::int64_t i = 0; i < rows * pairs_; ++i)
-            sines[i * step] = -sines[i * step];
+        auto* sines = reinterpret_cast<Value*>(halves_ ? second_ : first_) + (step - 1);
+        for (std::int64_t row = 0; row < rows; ++row, sines += pairs_ * step)
+            for (std::int64_t pair = 0; pair < moving; ++pair)
+                sines[pair * step] = -sines[pair * step];
     }
 
     bool halves_;
@@ -396,7 +398,7 @@ void rotate(const Kernels& kernels, const Frequencies& frequencies, const Positi
         else
             part.fill_rows(0, own.size(), workspace);
         if (direction == Direction::backwards)
-            bench.negate_sines(own.size());
+            bench.negate_sines(own.size(), moving);
         turning.turn(own, tasks.shared(task), bench.table(), bench.staging());
     };
     run_tasks(tasks.count(), threads, Task(run));

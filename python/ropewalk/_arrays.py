@@ -181,12 +181,14 @@ def positions(
     return core, array.shape[:-1]
 
 
-def converted(name: str, values: object) -> NDArray[Any]:
+def converted(
+    name: str, values: object, what: str = "a number, a range or an array of numbers"
+) -> NDArray[Any]:
     """Return `values` as NumPy makes an array of them."""
     try:
         return np.asarray(values)
     except ValueError as error:
-        msg = f"{name} must be a number, a range or an array of numbers: {error}"
+        msg = f"{name} must be {what}: {error}"
         raise ValueError(msg) from None
 
 
@@ -279,7 +281,7 @@ def data(name: str, values: ArrayLike) -> NDArray[Any]:
 
     Integers become float64; nothing else is copied.
     """
-    array = values if type(values) is np.ndarray else converted(name, values)
+    array = values if type(values) is np.ndarray else converted(name, values, "an array of numbers")
     if array.dtype.type in _REAL_FLOATS or array.dtype.name == "bfloat16":
         if not array.dtype.isnative:
             array = array.astype(array.dtype.newbyteorder("="))

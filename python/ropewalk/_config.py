@@ -181,6 +181,9 @@ def _text_and_family(config: Any) -> tuple[Mapping[str, Any], dict[str, Any]]:
     _refuse_other("text_config", text, Mapping)
     families = _families()
     model_type = text.get("model_type") or config.get("model_type")
+    if "model_type" not in text and "model_type" not in config:
+        msg = "config must have model_type, which says how channels are paired; it has none"
+        raise ValueError(msg)
     _refuse_other("model_type", model_type, str)
     model_type = families["inside"].get(model_type, model_type)
     if model_type in families["refused"]:

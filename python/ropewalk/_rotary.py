@@ -159,7 +159,8 @@ def rotate(
         Positions (tokens) as in `rotary_tables`: a number for all rows, one a row along axis -2, or
         of ``x.ndim - 1`` dimensions, each as long as that of `x` or 1: ``positions[:, None]`` for
         `x` of shape (length, heads, dim). ``range(x.shape[-2])`` where left out. Where
-        `frequencies` have several axes, one more dimension at the end holds a position a axis.
+        `frequencies` have several axes, one more dimension at the end holds a position a axis; left
+        out, that range goes for each axis, as it does for text in multimodal models.
     base : float, default 10000.0
         Base of the standard frequencies, positive and finite. Not together with `frequencies`.
     frequencies : Frequencies, optional
@@ -198,9 +199,10 @@ def rotate(
 
     Notes
     -----
-    Every pair is within 3 u of its exact rotation, relative to its length (4 u for float64), with u
-    the unit roundoff of the dtype: 2**-24 for float32. Half types compute in float32 and are
-    rounded once. The same row at the same position gives the same bits in every call, in place or
+    Every pair is within 3 u of its exact rotation, relative to its length (4 u for float64, 5 u
+    where that is divided by an attention factor), with u the unit roundoff of the dtype: 2**-24 for
+    float32; under- and overflow aside. Half types compute in float32 and are rounded once. The same
+    row at the same position gives the same bits in every call, in place or
     not, on any number of threads and on every instruction set.
 
     References
@@ -767,7 +769,7 @@ def convert_pairing(
     >>> rw.convert_pairing(weights, source="half", target="interleaved", axis=0, heads=8).shape
     (128, 64)
     """
-    array = _arrays.converted("x", x)
+    array = _arrays.converted("x", x, "an array")
     from_interleaved = _arrays.is_interleaved(source, "source")
     to_interleaved = _arrays.is_interleaved(target, "target")
     heads = _arrays.positive_integer("heads", heads, 2**31)
