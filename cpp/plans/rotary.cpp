@@ -11,9 +11,9 @@ namespace ropewalk {
 namespace {
 
 // So many rows of a table stay in the first cache while the copies of data pass by. Data that no
-// cache holds wants to be read in longer stretches.
+// cache holds wants to be read in longer stretches, as long as the second cache holds their table.
 constexpr std::int64_t resident_rows = 11, far_rows = GroupedFrequencies::super_rows;
-constexpr std::int64_t far_bytes = 16 << 20;
+constexpr std::int64_t far_bytes = 16 << 20, far_table_bytes = 1 << 20;
 // Rows are turned here before they are streamed.
 constexpr std::int64_t staging_bytes = 4 << 10;
 
@@ -81,14 +81,15 @@ struct Range {
     std::int64_t size() const { return end - begin; }
 };
 
+Type table_type(Type data) { return data == Type::float64 ? Type::float64 : Type::float32; }
+
 // Some rows of a table, as kernels want them: of neighbours both in `cosines`.
 struct TableRows {
     const char *cosines, *sines;
-    std::int64_t row_elements, element;
+    std::int64_t row_bytes;
 
     TableRows from(std::int64_t row) const {
-        const std::int64_t bytes = row * row_elements * element;
-        return {cosines + bytes, sines + bytes, row_elements, element};
+        return {cosines + row * row_bytes, sines + row * row_bytes, row_bytes};
     }
 };
 
@@ -116,6 +117,9 @@ class Turning {
     std::int64_t row_bytes() const { return data_.dim * element_; }
     std::int64_t bytes() const { return own() * shared() * row_bytes(); }
     bool is_far() const { return bytes() >= far_bytes; }
+    std::int64_t table_bytes(std::int64_t rows) const {
+        return rows * 2 * data_.pairs * element_bytes(table_type(data_.type));
+    }
     bool streamed() const { return streamed_; }
 
     void turn(Range own, Range shared, const TableRows& table, char* staging) const {
@@ -139,7 +143,7 @@ class Turning {
                     rotation.x_copy = shared_.last().x_stride;
                     rotation.y_copy = shared_.last().y_stride;
                 }
-                turn_stretch(rotation, staging);
+                turn_stretch(rotation, table.row_bytes, staging);
                 other += rotation.copies;
             }
             row += rows;
@@ -154,7 +158,7 @@ class Turning {
                 Rotation rotation = at(row, other, table.from(row - own.begin));
                 rotation.rows = rows;
                 rotation.repeats = shared_.stretch(other, shared.end);
-                turn_stretch(rotation, staging);
+                turn_stretch(rotation, table.row_bytes, staging);
                 other += rotation.repeats;
             }
             row += rows;
@@ -177,33 +181,28 @@ class Turning {
         return rotation;
     }
 
-    // What is streamed is turned in a small part of memory first.
-    void turn_stretch(const Rotation& whole, char* staging) const {
+    // What is streamed, of which there is one copy, is turned in a small part of memory first.
+    void turn_stretch(const Rotation& whole, std::int64_t table_row_bytes, char* staging) const {
         if (!streamed_)
             return turn_rows(whole);
         const std::int64_t most = staging_bytes / row_bytes();
         Rotation part = whole;
         part.y = staging;
         part.y_stride = data_.dim;
-        part.copies = 1;
-        for (std::int64_t copy = 0; copy < whole.copies; ++copy)
-            for (std::int64_t row = 0; row < whole.rows; row += part.rows) {
-                part.rows = std::clamp<std::int64_t>(most / whole.repeats, 1, whole.rows - row);
-                const std::int64_t table = row * table_row_bytes();
-                part.cosines = static_cast<const char*>(whole.cosines) + table;
-                part.sines = static_cast<const char*>(whole.sines) + table;
-                for (std::int64_t i = 0; i < whole.repeats; i += part.repeats) {
-                    part.repeats = std::min(most, whole.repeats - i);
-                    const std::int64_t at = row * whole.repeats + i;
-                    part.x = static_cast<const char*>(whole.x) +
-                             (at * whole.x_stride + copy * whole.x_copy) * element_;
-                    turn_rows(part);
-                    kernels_.stream(staging,
-                                    static_cast<char*>(whole.y) +
-                                        (at * whole.y_stride + copy * whole.y_copy) * element_,
-                                    part.rows * part.repeats * row_bytes());
-                }
+        for (std::int64_t row = 0; row < whole.rows; row += part.rows) {
+            part.rows = std::clamp<std::int64_t>(most / whole.repeats, 1, whole.rows - row);
+            part.cosines = static_cast<const char*>(whole.cosines) + row * table_row_bytes;
+            part.sines = static_cast<const char*>(whole.sines) + row * table_row_bytes;
+            for (std::int64_t i = 0; i < whole.repeats; i += part.repeats) {
+                part.repeats = std::min(most, whole.repeats - i);
+                const std::int64_t at = row * whole.repeats + i;
+                part.x = static_cast<const char*>(whole.x) + at * whole.x_stride * element_;
+                turn_rows(part);
+                kernels_.stream(staging,
+                                static_cast<char*>(whole.y) + at * whole.y_stride * element_,
+                                part.rows * part.repeats * row_bytes());
             }
+        }
     }
 
     void turn_rows(const Rotation& rotation) const {
@@ -229,10 +228,6 @@ class Turning {
                                 (begin + i * rotation.x_copy + row * rotation.x_stride) * element_,
                             static_cast<std::size_t>((end - begin) * element_));
     }
-    std::int64_t table_row_bytes() const {
-        const std::int64_t per_pair = data_.pairing == Pairing::neighbours ? 2 : 1;
-        return per_pair * data_.pairs * (data_.type == Type::float64 ? 8 : 4);
-    }
 
     const Kernels& kernels_;
     const RotaryData& data_;
@@ -253,9 +248,11 @@ class Tasks {
         static_assert(far_rows % pair_of_blocks == 0);
         constexpr std::int64_t wanted_bytes = 512 << 10, most_bytes = 1 << 20;
         const std::int64_t row = std::max<std::int64_t>(turning.row_bytes(), 1);
-        const std::int64_t blocks = wanted_bytes / (row * turning.shared() * pair_of_blocks);
+        const std::int64_t blocks = turning.is_far()
+                                        ? far_table_bytes / turning.table_bytes(pair_of_blocks)
+                                        : wanted_bytes / (row * turning.shared() * pair_of_blocks);
         rows_ =
-            turning.is_far() ? far_rows : std::clamp(blocks * pair_of_blocks, pair_of_blocks, most);
+            std::clamp(blocks * pair_of_blocks, pair_of_blocks, turning.is_far() ? far_rows : most);
         const std::int64_t rows = std::min(rows_, turning.own());
         share_ = std::min(std::max<std::int64_t>(most_bytes / (row * rows), 8), turning.shared());
         shares_ = (turning.shared() + share_ - 1) / share_;
@@ -285,8 +282,8 @@ int threads_for(const Turning& turning, int threads) {
 class Bench {
   public:
     Bench(const RotaryData& data, const Turning& turning, std::int64_t rows)
-        : halves_(data.pairing == Pairing::halves), element_(data.type == Type::float64 ? 8 : 4),
-          pairs_(data.pairs), memory_((2 * rows * pairs_ * element_ + line +
+        : halves_(data.pairing == Pairing::halves), element_(element_bytes(table_type(data.type))),
+          pairs_(data.pairs), memory_((turning.table_bytes(rows) + line +
                                        (turning.streamed() ? staging_bytes + line : 0)) /
                                       8),
           staging_(reinterpret_cast<char*>(memory_.data())),
@@ -300,11 +297,10 @@ class Bench {
         second_ += past;
     }
 
-    Layout layout() const { return halves_ ? Layout::apart : Layout::cosine_first; }
-    // Where a table of that layout goes.
+    // Where a table goes: sines and cosines apart, or both.
     void* first() const { return halves_ ? second_ : first_; }
     void* second() const { return halves_ ? first_ : nullptr; }
-    TableRows table() const { return {first_, second_, halves_ ? pairs_ : 2 * pairs_, element_}; }
+    TableRows table() const { return {first_, second_, (halves_ ? 1 : 2) * pairs_ * element_}; }
     // Of the pairs that move: no zero has a sign.
     void negate_sines(std::int64_t rows, std::int64_t moving) const {
         if (element_ == 8)
@@ -363,8 +359,7 @@ void rotate(const Kernels& kernels, const Frequencies& frequencies, const Positi
         return;
     const bool halves = data.pairing == Pairing::halves;
     const Positions rows = positions.simplified(shortest_progression);
-    const Filling whole(kernels, turning_by, rows, factor,
-                        data.type == Type::float64 ? Type::float64 : Type::float32,
+    const Filling whole(kernels, turning_by, rows, factor, table_type(data.type),
                         halves ? Layout::apart : Layout::cosine_first,
                         {nullptr, nullptr, (halves ? 1 : 2) * data.pairs, rows.count, moving});
     const bool in_blocks = is_long_progression(rows);
@@ -415,7 +410,7 @@ void rotate_by(const Kernels& kernels, const void* cosines, const void* sines,
     const std::vector<Bench> benches =
         neighbours ? benches_for(data, turning, tasks, threads) : std::vector<Bench>{};
     const TableRows whole{static_cast<const char*>(cosines), static_cast<const char*>(sines),
-                          data.pairs, data.type == Type::float64 ? 8 : 4};
+                          data.pairs * element_bytes(table_type(data.type))};
     const auto run = [&](std::int64_t task, int worker) {
         const Range own = tasks.own(task);
         TableRows table = whole.from(own.begin);
