@@ -2,12 +2,17 @@
 
 Nothing here calls the library. Numbers are mpmath's with 300 bits, so an angle of up to 2**100
 radians still has 200 bits behind the point. Pairs are interleaved and the sine comes first.
+Attention alone is in Python's floats.
 """
 
+import math
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from mpmath import MPContext
+from numpy.typing import NDArray
 
 Real = Any  # an mpf of `mp`; mpmath has no types
 
@@ -391,3 +396,266 @@ def quarter_turn(row: Sequence[Any], pairing: str = "interleaved") -> list[Any]:
     for i, j in features_of_pairs(len(row) // 2, pairing):
         result[i], result[j] = -row[j], row[i]
     return result
+
+
+# Attention. Its numbers are Python's floats, and its sums are correctly rounded (math.fsum): where
+# the library computes in float64, both are wrong by a few units, and the tests allow for both.
+
+
+@dataclass(frozen=True, eq=False)
+class Attention:
+    """What attention computes on its way, each of it with an axis of queries (and one of keys)."""
+
+    scores: Any
+    capped: Any
+    biased: Any
+    weights: Any
+    lse: Any
+    output: Any
+
+
+def log_sum_exp(logits: Sequence[float]) -> float:
+    """Logarithm of the sum of e ** x_j, -inf where there is nothing to sum."""
+    largest = max(logits, default=-math.inf)
+    if largest == -math.inf:
+        return largest
+    return largest + math.log(math.fsum(math.exp(logit - largest) for logit in logits))
+
+
+def softmax(logits: Sequence[float]) -> list[float]:
+    """e ** x_i / sum of e ** x_j, and 0 where all are -inf, which stands for a mask.
+
+    Bridle, Probabilistic Interpretation of Feedforward Classification Network Outputs, 1990.
+    """
+    largest = max(logits, default=-math.inf)
+    if largest == -math.inf:
+        return [0.0] * len(logits)
+    powers = [math.exp(logit - largest) for logit in logits]
+    total = math.fsum(powers)
+    return [power / total for power in powers]
+
+
+def sees(
+    query: int,
+    key: int,
+    *,
+    offset: int = 0,
+    causal: bool = False,
+    window: tuple[int | None, int | None] | None = None,
+    key_length: int | None = None,
+) -> bool:
+    """Whether query i, which stands at the position i + offset, sees key j.
+
+    Causal: j <= i + offset (Vaswani et al., 2017, section 3.2.3). Window: at most so many keys to
+    the left and to the right (Beltagy et al., Longformer, 2020, section 3.1).
+    """
+    distance = key - (query + offset)
+    left, right = window or (None, None)
+    return not (
+        (causal and distance > 0)
+        or (left is not None and distance < -left)
+        or (right is not None and distance > right)
+        or (key_length is not None and key >= key_length)
+    )
+
+
+def attention(
+    query: Sequence[Sequence[float]],
+    key: Sequence[Sequence[float]],
+    value: Sequence[Sequence[float]],
+    *,
+    scale: float,
+    softcap: float | None = None,
+    bias: Sequence[Sequence[float]] | None = None,
+    slope: float = 0.0,
+    offset: int = 0,
+    visible: Sequence[Sequence[bool]] | None = None,
+    sink: float = -math.inf,
+) -> Attention:
+    """One head: softmax(q . k scale) v (Vaswani et al., 2017, equation 1), with what came later.
+
+    In this order: the soft cap c tanh(s / c) (Gemma Team, Gemma 2, 2024, section 2); a bias (Raffel
+    et al., T5, 2020, section 2.1) and a slope times the distance (Press et al., Train Short, Test
+    Long, 2022, section 3); keys that are not visible, and those whose bias is -inf; and a sink, a
+    logit that joins the denominator alone (OpenAI, gpt-oss-120b and gpt-oss-20b, 2025).
+    """
+    scores, capped, biased, weights, lse, output = [], [], [], [], [], []
+    for i, q in enumerate(query):
+        row = [math.fsum(a * b for a, b in zip(q, k, strict=True)) * scale for k in key]
+        scores.append(row)
+        if softcap is not None:
+            row = [softcap * math.tanh(score / softcap) for score in row]
+        capped.append(row)
+        logits = []
+        for j, score in enumerate(row):
+            added = 0.0 if bias is None else bias[i][j]
+            seen = visible is None or visible[i][j]
+            logits.append(score + added - slope * abs(i + offset - j) if seen else -math.inf)
+        biased.append(logits)
+        *row, _ = softmax([*logits, sink])
+        weights.append(row)
+        lse.append(log_sum_exp([*logits, sink]))
+        seen_keys = [j for j, logit in enumerate(logits) if logit > -math.inf]
+        columns = range(len(value[0]) if value else 0)
+        output.append([math.fsum(row[j] * value[j][c] for j in seen_keys) for c in columns])
+    return Attention(scores, capped, biased, weights, lse, output)
+
+
+def attention_of_heads(
+    query: NDArray[Any],
+    key: NDArray[Any],
+    value: NDArray[Any],
+    *,
+    causal: bool = False,
+    offset: Any = 0,
+    window: tuple[int | None, int | None] | None = None,
+    mask: NDArray[Any] | None = None,
+    bias: NDArray[Any] | None = None,
+    slopes: Any = 0.0,
+    key_lengths: Any = None,
+    scale: float | None = None,
+    softcap: float | None = None,
+    sinks: Any = -math.inf,
+) -> Attention:
+    """Attention head by head: query head h uses key head h // group.
+
+    Ainslie et al., GQA, 2023, section 2.2; Vaswani et al., 2017, section 3.2.1, for the scale.
+    """
+    (queries, dim), (keys, value_dim) = query.shape[-2:], value.shape[-2:]
+
+    counts = [x.shape[-3] if x.ndim > 2 else 1 for x in (query, key, value)]
+    heads = max(counts) if all(counts) else 0
+    batch = np.broadcast_shapes(query.shape[:-3], key.shape[:-3], value.shape[:-3])
+    has_heads = max(query.ndim, key.ndim, value.ndim) > 2
+    leading = (*batch, heads) if has_heads else ()
+    rows = leading[:-1] if len(leading) > 1 else leading  # where offsets and lengths differ
+
+    def head_of(x: NDArray[Any], at: tuple[int, ...]) -> Any:
+        if x.ndim == 2:
+            return x.astype(np.float64).tolist()
+        head = at[-1] * x.shape[-3] // heads
+        part = np.broadcast_to(x, (*batch, *x.shape[-3:]))[(*at[:-1], head)]
+        return part.astype(np.float64).tolist()
+
+    def table(x: NDArray[Any] | None, at: tuple[int, ...]) -> Any:
+        if x is None:
+            return None
+        part = np.broadcast_to(x, (*leading, queries, keys))[at]
+        return part.tolist() if part.dtype == bool else part.astype(np.float64).tolist()
+
+    def of_query_heads(x: Any, at: tuple[int, ...]) -> float:
+        own = np.broadcast_to(x, query.shape[:-2])
+        return float(np.broadcast_to(own, leading)[at])
+
+    result = Attention(
+        scores=np.zeros((*leading, queries, keys)),
+        capped=np.zeros((*leading, queries, keys)),
+        biased=np.zeros((*leading, queries, keys)),
+        weights=np.zeros((*leading, queries, keys)),
+        lse=np.zeros((*leading, queries)),
+        output=np.zeros((*leading, queries, value_dim)),
+    )
+    for at in np.ndindex(*leading):
+        row = at[: len(rows)]
+        begin = int(np.broadcast_to(offset, rows)[row])
+        length = None if key_lengths is None else int(np.broadcast_to(key_lengths, rows)[row])
+        allowed = table(mask, at)
+        places: dict[str, Any] = {
+            "offset": begin,
+            "causal": causal,
+            "window": window,
+            "key_length": length,
+        }
+        visible = [
+            [sees(i, j, **places) and (allowed is None or allowed[i][j]) for j in range(keys)]
+            for i in range(queries)
+        ]
+        one = attention(
+            head_of(query, at),
+            head_of(key, at),
+            head_of(value, at),
+            scale=1 / math.sqrt(dim) if scale is None else scale,
+            softcap=softcap,
+            bias=table(bias, at),
+            slope=of_query_heads(slopes, at),
+            offset=begin,
+            visible=visible,
+            sink=of_query_heads(sinks, at),
+        )
+        for name, stage in vars(one).items():
+            if np.size(stage):
+                getattr(result, name)[at] = stage
+    return result
+
+
+# Similarity
+
+
+def similarity(a: Iterable[Any], b: Iterable[Any], measure: str) -> Real:
+    """Inner product, cosine of the angle between two vectors, or their Euclidean distance.
+
+    The cosine: Manning, Raghavan and Schütze, Introduction to Information Retrieval, 2008, section
+    6.3.1.
+    """
+    pairs = [(mp.mpf(float(x)), mp.mpf(float(y))) for x, y in zip(a, b, strict=True)]
+    if measure == "euclidean":
+        return mp.sqrt(mp.fsum((x - y) ** 2 for x, y in pairs))
+    inner = mp.fsum(x * y for x, y in pairs)
+    if measure == "inner":
+        return inner
+    return inner / mp.sqrt(mp.fsum(x * x for x, _ in pairs) * mp.fsum(y * y for _, y in pairs))
+
+
+# Biases and masks
+
+
+def alibi_slopes(heads: int) -> list[Real]:
+    """2 ** (-8 k / n) for head k of n = 2 ** a; else those of two such numbers.
+
+    Press et al., Train Short, Test Long, 2021, section 3, with what the code published with it does
+    for other numbers of heads: first the next lower power of two, then every other slope of twice
+    that.
+    """
+    lower = 1
+    while 2 * lower <= heads:
+        lower *= 2
+    if lower == heads:
+        return [mp.power(2, mp.mpf(-8 * k) / heads) for k in range(1, heads + 1)]
+    return alibi_slopes(lower) + alibi_slopes(2 * lower)[0::2][: heads - lower]
+
+
+def alibi(slope: float, query: int, key: int, offset: int = 0) -> Real:
+    """Minus the slope times the distance. Press et al., 2021, section 3, figure 3."""
+    return -mp.mpf(slope) * abs(query + offset - key)
+
+
+def t5_bucket(
+    relative_position: int,
+    buckets: int = 32,
+    max_distance: int = 128,
+    bidirectional: bool = True,
+) -> int:
+    """Where T5 puts a key that stands so many tokens after the query.
+
+    Half of the buckets are for keys after the query, where these have buckets. Half of a
+    direction's hold one distance each, the others grow logarithmically. Raffel et al., 2020,
+    section 2.1, with the code published with it.
+    """
+    first, distance = 0, max(-relative_position, 0)
+    if bidirectional:
+        buckets //= 2
+        distance = abs(relative_position)
+        if relative_position > 0:
+            first = buckets
+    exact = buckets // 2
+    if distance < exact:
+        return first + distance
+    steps = mp.log(mp.mpf(distance) / exact) / mp.log(mp.mpf(max_distance) / exact)
+    steps *= buckets - exact
+    whole = int(mp.floor(steps + mp.mpf(2) ** -250))  # logarithms can miss a whole number
+    return first + min(exact + whole, buckets - 1)
+
+
+def clipped(relative_position: int, reach: int) -> int:
+    """clip(x, k) = max(-k, min(k, x)). Shaw et al., 2018, section 3.2."""
+    return max(-reach, min(reach, relative_position))

@@ -199,10 +199,11 @@ def test_an_unknown_name_says_so() -> None:
         rw.rope  # noqa: B018
 
 
-def test_the_names_of_frequencies_are_sorted_and_exist() -> None:
-    names = rw.frequencies.__all__
+@pytest.mark.parametrize("module", [rw.frequencies])
+def test_the_names_of_a_public_module_are_sorted_and_exist(module: ModuleType) -> None:
+    names = module.__all__
     assert names == sorted(names)
-    assert [name for name in names if not hasattr(rw.frequencies, name)] == []
+    assert [name for name in names if not hasattr(module, name)] == []
 
 
 def test_no_file_is_a_drawer_for_odds_and_ends() -> None:
@@ -238,7 +239,7 @@ def test_a_function_documents_its_parameters(name: str) -> None:
     parameters = inspect.signature(FUNCTIONS[name]).parameters
     assert ("Parameters" in sections(FUNCTIONS[name])) == bool(parameters)
     described = (inspect.getdoc(FUNCTIONS[name]) or "").partition("Returns\n---")[0]
-    heads = re.findall(r"^(\w+(?:, \w+)*)(?: :.*)?$", described, re.MULTILINE)
+    heads = re.findall(r"^(?:\*\*)?(\w+(?:, \w+)*)(?: :.*)?$", described, re.MULTILINE)
     assert set(parameters) <= {name for head in heads for name in head.split(", ")}
 
 

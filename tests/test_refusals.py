@@ -401,7 +401,7 @@ OVERLAPS: dict[str, Callable[[NDArray[Any]], tuple[NDArray[Any], NDArray[Any]]]]
 def test_out_must_not_overlap_the_positions(case: str) -> None:
     memory = np.zeros((4, 4))
     positions, out = OVERLAPS[case](memory)
-    with pytest.raises(ValueError, match=r"^out must not overlap the positions, "):
+    with pytest.raises(ValueError, match=r"^out must not overlap another argument, "):
         rw.sinusoidal_encoding(positions, 4, out=out)
     assert (memory == 0).all()
 

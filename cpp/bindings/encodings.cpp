@@ -37,9 +37,10 @@ void fill_sinusoidal(const Frequencies& frequencies, const py::object& positions
     const Layout layout = !interleaved ? Layout::apart
                           : sine_first ? Layout::sine_first
                                        : Layout::cosine_first;
-    const py::gil_scoped_release release;
-    fill_table(*chosen_kernels, frequencies, rows, factor, type, layout, table,
-               streamed ? Stores::streamed : Stores::cached, threads);
+    run_unlocked([&] {
+        fill_table(*chosen_kernels, frequencies, rows, factor, type, layout, table,
+                   streamed ? Stores::streamed : Stores::cached, threads);
+    });
 }
 
 void fill_tables(const Frequencies& frequencies, const py::object& positions, py::array& cosines,
@@ -51,9 +52,10 @@ void fill_tables(const Frequencies& frequencies, const py::object& positions, py
     const Type type = type_of(cosines);
     require(type == type_of(sines), "tables of one type");
     const Table table{sines.mutable_data(), cosines.mutable_data(), pairs, rows.count, pairs};
-    const py::gil_scoped_release release;
-    fill_table(*chosen_kernels, frequencies, rows, factor, type, Layout::apart, table,
-               Stores::cached, threads);
+    run_unlocked([&] {
+        fill_table(*chosen_kernels, frequencies, rows, factor, type, Layout::apart, table,
+                   Stores::cached, threads);
+    });
 }
 
 void fill_matrices_of(Matrices kind, UpperSine upper, const Frequencies& frequencies,
@@ -63,8 +65,7 @@ void fill_matrices_of(Matrices kind, UpperSine upper, const Frequencies& frequen
     check_out(out, rows.count * 4 * pairs * (kind == Matrices::blocks ? 1 : pairs));
     require(type_of(out) == Type::float64, "out of float64");
     auto* const matrices = static_cast<double*>(out.mutable_data());
-    const py::gil_scoped_release release;
-    fill_matrices(frequencies, rows, factor, kind, upper, matrices, threads);
+    run_unlocked([&] { fill_matrices(frequencies, rows, factor, kind, upper, matrices, threads); });
 }
 
 // upper_sine: whether the sine above the diagonal is positive.

@@ -2,6 +2,7 @@
 #include <string>
 
 #include "bindings/bindings.hpp"
+#include "plans/pool.hpp"
 #include "targets/dispatch.hpp"
 
 namespace py = pybind11;
@@ -27,17 +28,25 @@ void choose_kernels() {
                                " on this processor, got '" + wanted + "'");
 }
 
+// Ctrl-C raises KeyboardInterrupt here, for the call to throw when it has stopped.
+bool signalled() {
+    const py::gil_scoped_acquire acquire;
+    return PyErr_CheckSignals() != 0;
+}
+
 } // namespace
 } // namespace ropewalk
 
 // No state that calls share but atomics, tables made under std::call_once and the pool's locks.
 PYBIND11_MODULE(_core, m, py::mod_gil_not_used()) {
     ropewalk::choose_kernels();
+    ropewalk::Interruption::signalled = ropewalk::signalled;
     m.attr("version") = ROPEWALK_VERSION;
     m.attr("compiler") = ROPEWALK_COMPILER;
     m.attr("isa") = ropewalk::chosen_kernels->isa;
     m.attr("supported_isas") = ropewalk::isa_names();
     ropewalk::register_runtime(m);
+    ropewalk::register_attention(m);
     ropewalk::register_encodings(m);
     ropewalk::register_rotary(m);
 }

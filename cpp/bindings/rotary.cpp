@@ -64,10 +64,11 @@ void rotate_positions(const Frequencies& frequencies, const py::object& position
     const Positions rows = positions_of(positions, frequencies.axes());
     const RotaryData data = data_of(x, out, shape_of(positions, rows.axes > 1 ? 1 : 0),
                                     frequencies.pairs(), interleaved);
-    const py::gil_scoped_release release;
-    rotate(*chosen_kernels, frequencies, rows, factor,
-           inverse ? Direction::backwards : Direction::forwards, data,
-           streamed ? Stores::streamed : Stores::cached, threads);
+    run_unlocked([&] {
+        rotate(*chosen_kernels, frequencies, rows, factor,
+               inverse ? Direction::backwards : Direction::forwards, data,
+               streamed ? Stores::streamed : Stores::cached, threads);
+    });
 }
 
 void rotate_tables(const py::array& cosines, const py::array& sines, const py::array& x,
@@ -81,8 +82,7 @@ void rotate_tables(const py::array& cosines, const py::array& sines, const py::a
     require(type_of(cosines) == table && type_of(sines) == table, "tables of the right type");
     require(is_c_contiguous(cosines) && is_c_contiguous(sines), "tables in C order");
     const void *const c = cosines.data(), *const s = sines.data();
-    const py::gil_scoped_release release;
-    rotate_by(*chosen_kernels, c, s, data, threads);
+    run_unlocked([&] { rotate_by(*chosen_kernels, c, s, data, threads); });
 }
 
 } // namespace

@@ -3,70 +3,12 @@
 
 #include <cstdint>
 
+#include "kernels/data.hpp"
 #include "kernels/table.hpp"
 
 namespace {
 
 using ropewalk::Rotation;
-
-// Data has
-//   Element, Table  the types in memory, of the data and of the tables
-//   Vector, lanes   what is computed with
-//   get, put        all lanes; get_some, put_some: those whose bits are set
-
-// float32 and float64, computed with as they are.
-template <class S, class Value>
-struct FloatData {
-    using Element = Value;
-    using Table = Value;
-    using Vector = decltype(S::get(static_cast<const Value*>(nullptr)));
-    static constexpr int lanes = 64 / sizeof(Value);
-
-    static Vector get(const Value* p) { return S::get(p); }
-    static void put(Value* p, Vector v) { S::put(p, v); }
-    static Vector get_some(const Value* p, unsigned mask) { return S::get_some(p, mask); }
-    static void put_some(Value* p, Vector v, unsigned mask) { S::put_some(p, v, mask); }
-};
-
-struct Float16 {
-    template <class S>
-    static typename S::F32 widened(typename S::U16 v) {
-        return S::from_float16(v);
-    }
-    template <class S>
-    static typename S::U16 rounded(typename S::F32 v) {
-        return S::to_float16(v);
-    }
-};
-
-struct BFloat16 {
-    template <class S>
-    static typename S::F32 widened(typename S::U16 v) {
-        return S::from_bfloat16(v);
-    }
-    template <class S>
-    static typename S::U16 rounded(typename S::F32 v) {
-        return S::to_bfloat16_or_nan(v);
-    }
-};
-
-// Half types, computed with in float32.
-template <class S, class Half>
-struct HalfData {
-    using Element = std::uint16_t;
-    using Table = float;
-    using Vector = typename S::F32;
-    static constexpr int lanes = 16;
-
-    static Vector get(const Element* p) { return Half::template widened<S>(S::get(p)); }
-    static void put(Element* p, Vector v) { S::put(p, Half::template rounded<S>(v)); }
-    static Vector get_some(const Element* p, unsigned mask) {
-        return Half::template widened<S>(S::get_some(p, mask));
-    }
-    static void put_some(Element* p, Vector v, unsigned mask) {
-        S::put_some(p, Half::template rounded<S>(v), mask);
-    }
-};
 
 // How many elements lie before the first vector of `size` bytes that begins where its size says; 0
 // where it never does so at a multiple of `step` elements.

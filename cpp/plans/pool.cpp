@@ -55,16 +55,19 @@ bool spin_until(Condition condition) {
 // One call of run_tasks. Workers hold a share, so that one who comes late finds it done, not gone.
 struct Job {
     Task task;
+    Interruption& interruption; // the caller's, who waits until all is done
     std::int64_t count;
     std::atomic<int> places; // for further workers
     std::atomic<std::int64_t> next{0};
     std::atomic<std::int64_t> unfinished;
 
-    Job(Task t, std::int64_t n, int workers) : task(t), count(n), places(workers), unfinished(n) {}
+    Job(Task t, Interruption& i, std::int64_t n, int workers)
+        : task(t), interruption(i), count(n), places(workers), unfinished(n) {}
 
     void work(int worker) {
         for (std::int64_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < count;) {
-            task(i, worker);
+            if (!interruption.stops(worker))
+                task(i, worker);
             unfinished.fetch_sub(1, std::memory_order_acq_rel);
         }
     }
@@ -85,13 +88,13 @@ class Pool {
     }
 
     // False, and nothing done, when another call holds the pool.
-    bool try_run(std::int64_t count, int threads, Task task) {
+    bool try_run(std::int64_t count, int threads, Task task, Interruption& interruption) {
         const std::unique_lock one_call(busy_, std::try_to_lock);
         if (!one_call)
             return false;
         const int workers = static_cast<int>(std::min<std::int64_t>(count, threads)) - 1;
         grow(workers);
-        const auto job = std::make_shared<Job>(task, count, workers);
+        const auto job = std::make_shared<Job>(task, interruption, count, workers);
         {
             const std::lock_guard lock(mutex_);
             job_ = job;
@@ -99,8 +102,10 @@ class Pool {
         }
         wake_.notify_all();
         job->work(0);
-        while (!job->done())
-            pause(); // the last tasks of the others are running: they are short
+        while (!job->done()) { // the last tasks of the others are running
+            interruption.stops(0);
+            pause();
+        }
         const std::lock_guard lock(mutex_);
         job_.reset();
         return true;
@@ -181,11 +186,26 @@ int quota_threads() {
 
 } // namespace
 
-void run_tasks(std::int64_t count, int threads, Task task) {
-    if (count > 1 && threads > 1 && pool().try_run(count, threads, task))
+bool Interruption::stops(int worker) {
+    if (stopped_.load(std::memory_order_relaxed))
+        return true;
+    if (worker != 0 || signalled == nullptr || Clock::now() < next_)
+        return false;
+    next_ = Clock::now() + interval;
+    stopped_.store(signalled(), std::memory_order_relaxed);
+    return stopped_.load(std::memory_order_relaxed);
+}
+
+void run_tasks(std::int64_t count, int threads, Task task, Interruption& interruption) {
+    if (count > 1 && threads > 1 && pool().try_run(count, threads, task, interruption))
         return;
-    for (std::int64_t i = 0; i < count; ++i)
+    for (std::int64_t i = 0; i < count && !interruption.stops(0); ++i)
         task(i, 0);
+}
+
+void run_tasks(std::int64_t count, int threads, Task task) {
+    Interruption interruption;
+    run_tasks(count, threads, task, interruption);
 }
 
 int available_threads() {

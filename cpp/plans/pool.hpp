@@ -6,9 +6,29 @@
 // thread or by itself further up, runs alone. A forked child starts afresh.
 #pragma once
 
+#include <atomic>
+#include <chrono>
 #include <cstdint>
 
 namespace ropewalk {
+
+// Ends a call early when `signalled` says so, which the calling thread asks some times a second.
+class Interruption {
+  public:
+    // Whether to leave the rest undone: asked between tasks, and inside those that may be long, by
+    // the thread of that number.
+    bool stops(int worker);
+
+    // Set before any call; null asks nothing. Runs on the calling thread, worker 0.
+    inline static bool (*signalled)() = nullptr;
+
+  private:
+    using Clock = std::chrono::steady_clock;
+    static constexpr std::chrono::milliseconds interval{50};
+
+    std::atomic<bool> stopped_{false};
+    Clock::time_point next_ = Clock::now() + interval;
+};
 
 // Not owning: lives no longer than the call it is passed to.
 class Task {
@@ -28,7 +48,9 @@ class Task {
 };
 
 // task(0, w) .. task(count - 1, w) on up to `threads` threads, w being the thread's number from 0
-// on; returns when all are done. Tasks must not throw, and so must not allocate.
+// on; returns when all are done, or when the interruption stops those that have not begun. Tasks
+// must not throw, and so must not allocate.
+void run_tasks(std::int64_t count, int threads, Task task, Interruption& interruption);
 void run_tasks(std::int64_t count, int threads, Task task);
 
 // Waking a thread pays where a call writes as much as this.

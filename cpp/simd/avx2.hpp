@@ -134,6 +134,44 @@ struct Simd {
         return {_mm256_fmsub_ps(a.low, b.low, c.low), _mm256_fmsub_ps(a.high, b.high, c.high)};
     }
 
+    static F32 all(float x) { return {_mm256_set1_ps(x), _mm256_set1_ps(x)}; }
+    static F32 add(F32 a, F32 b) {
+        return {_mm256_add_ps(a.low, b.low), _mm256_add_ps(a.high, b.high)};
+    }
+    static F32 sub(F32 a, F32 b) {
+        return {_mm256_sub_ps(a.low, b.low), _mm256_sub_ps(a.high, b.high)};
+    }
+    static F32 div(F32 a, F32 b) {
+        return {_mm256_div_ps(a.low, b.low), _mm256_div_ps(a.high, b.high)};
+    }
+    static F64 div(F64 a, F64 b) {
+        return {_mm256_div_pd(a.low, b.low), _mm256_div_pd(a.high, b.high)};
+    }
+    // a where it is above b, else b: so b where one of them is NaN.
+    static F32 max(F32 a, F32 b) {
+        return {_mm256_max_ps(a.low, b.low), _mm256_max_ps(a.high, b.high)};
+    }
+    static F64 max(F64 a, F64 b) {
+        return {_mm256_max_pd(a.low, b.low), _mm256_max_pd(a.high, b.high)};
+    }
+    // x in the lanes where a is below b, or equal to it; y in the others.
+    static F32 where_less(F32 a, F32 b, F32 x, F32 y) { return where<_CMP_LT_OQ>(a, b, x, y); }
+    static F64 where_less(F64 a, F64 b, F64 x, F64 y) { return where<_CMP_LT_OQ>(a, b, x, y); }
+    static F32 where_equal(F32 a, F32 b, F32 x, F32 y) { return where<_CMP_EQ_OQ>(a, b, x, y); }
+    static F64 where_equal(F64 a, F64 b, F64 x, F64 y) { return where<_CMP_EQ_OQ>(a, b, x, y); }
+    // v 2^n, exact; n is whole, and 2^n and the result are normal numbers. NaN where v is.
+    static F32 scale(F32 v, F32 n) {
+        return {_mm256_mul_ps(v.low, power(n.low)), _mm256_mul_ps(v.high, power(n.high))};
+    }
+    static F64 scale(F64 v, F64 n) {
+        return {_mm256_mul_pd(v.low, power(n.low)), _mm256_mul_pd(v.high, power(n.high))};
+    }
+    // Lanes 0 .. 7 and 8 .. 15.
+    static F64 widen_low(F32 v) { return widen(v.low); }
+    static F64 widen_high(F32 v) { return widen(v.high); }
+    // Rows of a register tile of `vectors` vectors each.
+    static constexpr int tile_rows = 2;
+
     static F32 swap_neighbours(F32 v) {
         return {_mm256_permute_ps(v.low, 0b10110001), _mm256_permute_ps(v.high, 0b10110001)};
     }
@@ -287,6 +325,31 @@ struct Simd {
     };
 
   private:
+    template <int relation>
+    static F32 where(F32 a, F32 b, F32 x, F32 y) {
+        return {_mm256_blendv_ps(y.low, x.low, _mm256_cmp_ps(a.low, b.low, relation)),
+                _mm256_blendv_ps(y.high, x.high, _mm256_cmp_ps(a.high, b.high, relation))};
+    }
+    template <int relation>
+    static F64 where(F64 a, F64 b, F64 x, F64 y) {
+        return {_mm256_blendv_pd(y.low, x.low, _mm256_cmp_pd(a.low, b.low, relation)),
+                _mm256_blendv_pd(y.high, x.high, _mm256_cmp_pd(a.high, b.high, relation))};
+    }
+    // 2^n: n + 1.5 2^23 (2^52) has n in its last bits, which become the exponent.
+    static __m256 power(__m256 n) {
+        const __m256i word = _mm256_castps_si256(_mm256_add_ps(n, _mm256_set1_ps(0x1.8p23F)));
+        const __m256i one = _mm256_castps_si256(_mm256_set1_ps(1.0F));
+        return _mm256_castsi256_ps(_mm256_add_epi32(_mm256_slli_epi32(word, 23), one));
+    }
+    static __m256d power(__m256d n) {
+        const __m256i word = _mm256_castpd_si256(_mm256_add_pd(n, _mm256_set1_pd(0x1.8p52)));
+        const __m256i one = _mm256_castpd_si256(_mm256_set1_pd(1.0));
+        return _mm256_castsi256_pd(_mm256_add_epi64(_mm256_slli_epi64(word, 52), one));
+    }
+    static F64 widen(__m256 v) {
+        return {_mm256_cvtps_pd(_mm256_castps256_ps128(v)),
+                _mm256_cvtps_pd(_mm256_extractf128_ps(v, 1))};
+    }
     static __m256i lane_mask(unsigned lanes) {
         const __m256i bit = _mm256_set_epi32(128, 64, 32, 16, 8, 4, 2, 1);
         return _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32(static_cast<int>(lanes)), bit),

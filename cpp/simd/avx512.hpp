@@ -79,6 +79,36 @@ struct Simd {
     static F32 fma(F32 a, F32 b, F32 c) { return _mm512_fmadd_ps(a, b, c); }
     static F32 fms(F32 a, F32 b, F32 c) { return _mm512_fmsub_ps(a, b, c); }
 
+    static F32 all(float x) { return _mm512_set1_ps(x); }
+    static F32 add(F32 a, F32 b) { return _mm512_add_ps(a, b); }
+    static F32 sub(F32 a, F32 b) { return _mm512_sub_ps(a, b); }
+    static F32 div(F32 a, F32 b) { return _mm512_div_ps(a, b); }
+    static F64 div(F64 a, F64 b) { return _mm512_div_pd(a, b); }
+    // a where it is above b, else b: so b where one of them is NaN.
+    static F32 max(F32 a, F32 b) { return _mm512_max_ps(a, b); }
+    static F64 max(F64 a, F64 b) { return _mm512_max_pd(a, b); }
+    // x in the lanes where a is below b, or equal to it; y in the others.
+    static F32 where_less(F32 a, F32 b, F32 x, F32 y) {
+        return _mm512_mask_mov_ps(y, _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ), x);
+    }
+    static F64 where_less(F64 a, F64 b, F64 x, F64 y) {
+        return _mm512_mask_mov_pd(y, _mm512_cmp_pd_mask(a, b, _CMP_LT_OQ), x);
+    }
+    static F32 where_equal(F32 a, F32 b, F32 x, F32 y) {
+        return _mm512_mask_mov_ps(y, _mm512_cmp_ps_mask(a, b, _CMP_EQ_OQ), x);
+    }
+    static F64 where_equal(F64 a, F64 b, F64 x, F64 y) {
+        return _mm512_mask_mov_pd(y, _mm512_cmp_pd_mask(a, b, _CMP_EQ_OQ), x);
+    }
+    // v 2^n, exact; n is whole, and 2^n and the result are normal numbers. NaN where v is.
+    static F32 scale(F32 v, F32 n) { return _mm512_scalef_ps(v, n); }
+    static F64 scale(F64 v, F64 n) { return _mm512_scalef_pd(v, n); }
+    // Lanes 0 .. 7 and 8 .. 15.
+    static F64 widen_low(F32 v) { return _mm512_cvtps_pd(_mm512_castps512_ps256(v)); }
+    static F64 widen_high(F32 v) { return _mm512_cvtps_pd(_mm512_extractf32x8_ps(v, 1)); }
+    // Rows of a register tile of `vectors` vectors each.
+    static constexpr int tile_rows = 8;
+
     static F32 swap_neighbours(F32 v) { return _mm512_permute_ps(v, 0b10110001); }
     static F64 swap_neighbours(F64 v) { return _mm512_permute_pd(v, 0b01010101); }
     // Lanes 0 0 2 2 .. and 1 1 3 3 ..

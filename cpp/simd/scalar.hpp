@@ -132,6 +132,57 @@ struct Simd {
         return each<F32>([&](int i) { return __builtin_fmaf(a.at[i], b.at[i], -c.at[i]); });
     }
 
+    static F32 all(float x) {
+        return each<F32>([=](int) { return x; });
+    }
+    static F32 add(F32 a, F32 b) {
+        return each<F32>([&](int i) { return a.at[i] + b.at[i]; });
+    }
+    static F32 sub(F32 a, F32 b) {
+        return each<F32>([&](int i) { return a.at[i] - b.at[i]; });
+    }
+    template <class Vector>
+    static Vector div(const Vector& a, const Vector& b) {
+        return each<Vector>([&](int i) { return a.at[i] / b.at[i]; });
+    }
+    // a where it is above b, else b: so b where one of them is NaN.
+    template <class Vector>
+    static Vector max(const Vector& a, const Vector& b) {
+        return each<Vector>([&](int i) { return a.at[i] > b.at[i] ? a.at[i] : b.at[i]; });
+    }
+    // x in the lanes where a is below b, or equal to it; y in the others.
+    template <class Vector>
+    static Vector where_less(const Vector& a, const Vector& b, const Vector& x, const Vector& y) {
+        return each<Vector>([&](int i) { return a.at[i] < b.at[i] ? x.at[i] : y.at[i]; });
+    }
+    template <class Vector>
+    static Vector where_equal(const Vector& a, const Vector& b, const Vector& x, const Vector& y) {
+        return each<Vector>([&](int i) { return a.at[i] == b.at[i] ? x.at[i] : y.at[i]; });
+    }
+    // v 2^n, exact; n is whole, and 2^n and the result are normal numbers. NaN where v is.
+    static F32 scale(F32 v, F32 n) {
+        return each<F32>([&](int i) {
+            // n + 1.5 2^23 has n in its last bits, which become the exponent.
+            const auto word = __builtin_bit_cast(std::uint32_t, n.at[i] + 0x1.8p23F);
+            return v.at[i] * __builtin_bit_cast(float, (word << 23) + 0x3f800000);
+        });
+    }
+    static F64 scale(F64 v, F64 n) {
+        return each<F64>([&](int i) {
+            const auto word = __builtin_bit_cast(std::uint64_t, n.at[i] + 0x1.8p52);
+            return v.at[i] * __builtin_bit_cast(double, (word << 52) + 0x3ff0000000000000);
+        });
+    }
+    // Lanes 0 .. 7 and 8 .. 15.
+    static F64 widen_low(F32 v) {
+        return each<F64>([&](int i) { return static_cast<double>(v.at[i]); });
+    }
+    static F64 widen_high(F32 v) {
+        return each<F64>([&](int i) { return static_cast<double>(v.at[i + 8]); });
+    }
+    // Rows of a register tile of `vectors` vectors each.
+    static constexpr int tile_rows = 1;
+
     template <class Vector>
     static Vector swap_neighbours(const Vector& v) {
         return each<Vector>([&](int i) { return v.at[i ^ 1]; });

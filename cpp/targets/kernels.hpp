@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "kernels/table.hpp"
+#include "kernels/tile.hpp"
 
 namespace ropewalk {
 
@@ -31,6 +32,15 @@ struct Kernels {
     // y = x turned, in data of that type: pairs of neighbours, or of features apart.
     void (*rotate_neighbours[types])(const Rotation& rows);
     void (*rotate_apart[types])(const Rotation& rows);
+
+    // Rows of data of that type, from memory and back; null where that would round.
+    void (*read_float32[types])(const void* x, std::int64_t count, float* y);
+    void (*read_float64[types])(const void* x, std::int64_t count, double* y);
+    void (*write[types])(const double* x, std::int64_t count, void* y);
+
+    AttentionKernels<float> attention32;
+    AttentionKernels<double> attention64;
+    SoftmaxKernels softmax;
 
     // A copy whose stores pass the cache by; null where there are none.
     void (*stream)(const void* from, void* to, std::int64_t bytes);

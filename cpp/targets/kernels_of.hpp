@@ -1,9 +1,11 @@
 // The table of one target: every kernel for its type of lanes.
 #pragma once
 
+#include "kernels/attention.hpp"
 #include "kernels/encodings.hpp"
 #include "kernels/rotary.hpp"
 #include "kernels/sincos.hpp"
+#include "kernels/softmax.hpp"
 #include "targets/kernels.hpp"
 
 namespace {
@@ -38,6 +40,12 @@ constexpr auto stream_of() -> void (*)(const void*, void*, std::int64_t) {
     return nullptr;
 }
 
+template <class S, class T>
+constexpr ropewalk::AttentionKernels<T> attention_of() {
+    return {Lanes<S, T>::count, score<S, T>,           cap<S, T>,      weigh<S, T>,
+            accumulate<S, T>,   accumulate_seen<S, T>, weigh_row<S, T>};
+}
+
 template <class S>
 constexpr ropewalk::Kernels kernels_of(const char* isa) {
     return {
@@ -52,6 +60,15 @@ constexpr ropewalk::Kernels kernels_of(const char* isa) {
          Neighbours<S, HalfData<S, BFloat16>>::rotate, Neighbours<S, FloatData<S, double>>::rotate},
         {Apart<S, FloatData<S, float>>::rotate, Apart<S, HalfData<S, Float16>>::rotate,
          Apart<S, HalfData<S, BFloat16>>::rotate, Apart<S, FloatData<S, double>>::rotate},
+        {read<S, FloatData<S, float>>, read<S, HalfData<S, Float16>>,
+         read<S, HalfData<S, BFloat16>>, nullptr},
+        {read<S, FloatData<S, float>>, read<S, HalfData<S, Float16>>,
+         read<S, HalfData<S, BFloat16>>, read<S, FloatData<S, double>>},
+        {write<S, FloatData<S, float>>, write<S, HalfData<S, Float16>>,
+         write<S, HalfData<S, BFloat16>>, write<S, FloatData<S, double>>},
+        attention_of<S, float>(),
+        attention_of<S, double>(),
+        {largest_element<S>, weigh_elements<S>, divide_elements<S>},
         stream_of<S>(),
         S::fence,
         fillings_of<S, false>(),

@@ -43,6 +43,25 @@ void check_nested_calls() {
     ropewalk::run_tasks(7, 4, ropewalk::Task(call));
 }
 
+// Once signalled, tasks that have not begun are left out, and the pool is ready for the next call.
+void check_interrupted_calls() {
+    ropewalk::Interruption::signalled = [] { return true; };
+    for (const int threads : {1, 3}) {
+        std::atomic<int> runs{0};
+        const auto wait = [&](std::int64_t, int) {
+            ++runs;
+            std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        };
+        ropewalk::run_tasks(1000, threads, ropewalk::Task(wait));
+        if (runs > 500) {
+            std::printf("%d tasks ran in spite of a signal\n", runs.load());
+            ++failures;
+        }
+    }
+    ropewalk::Interruption::signalled = nullptr;
+    check_one_call(97, 3);
+}
+
 void check_sleeping_workers() {
     for (int repeat = 0; repeat < 20; ++repeat) {
         std::this_thread::sleep_for(std::chrono::milliseconds(2));
@@ -58,6 +77,7 @@ int main() {
     check_many_calls();
     check_nested_calls();
     check_sleeping_workers();
+    check_interrupted_calls();
     std::vector<std::thread> callers;
     for (int i = 0; i < 4; ++i)
         callers.emplace_back(check_many_calls);

@@ -4,9 +4,23 @@ from importlib import import_module
 from types import ModuleType
 
 from ropewalk import frequencies
+from ropewalk._attention import (
+    AttentionStages,
+    attention,
+    attention_stages,
+    attention_weights,
+    attention_with_lse,
+    merge_attention,
+)
 from ropewalk._config import rotary_from_config
 from ropewalk._core import version as __version__
 from ropewalk._encodings import grid_positions, shift_matrix, sinusoidal_encoding
+from ropewalk._multi_head import (
+    merge_heads,
+    multi_head_attention,
+    multi_head_attention_weights,
+    split_heads,
+)
 from ropewalk._rotary import (
     convert_pairing,
     phases,
@@ -19,14 +33,25 @@ from ropewalk._rotary import (
     rotation_matrix,
 )
 from ropewalk._runtime import get_num_threads, num_threads, set_num_threads, show_config
+from ropewalk._softmax import logsumexp, softmax
 
 __all__ = [
+    "AttentionStages",
     "__version__",
     "articles",
+    "attention",
+    "attention_stages",
+    "attention_weights",
+    "attention_with_lse",
     "convert_pairing",
     "frequencies",
     "get_num_threads",
     "grid_positions",
+    "logsumexp",
+    "merge_attention",
+    "merge_heads",
+    "multi_head_attention",
+    "multi_head_attention_weights",
     "num_threads",
     "phases",
     "plot",
@@ -42,11 +67,17 @@ __all__ = [
     "shift_matrix",
     "show_config",
     "sinusoidal_encoding",
+    "softmax",
+    "split_heads",
 ]
 
 
 def __getattr__(name: str) -> ModuleType:
-    if name in {"articles", "plot"}:  # loaded when first asked for: they need more than NumPy
+    if name in {
+        "articles",
+        "plot",
+        "properties",
+    }:  # loaded when first asked for: they need more than NumPy
         return import_module(f"ropewalk.{name}")
     msg = f"module 'ropewalk' has no attribute {name!r}"
     raise AttributeError(msg)

@@ -16,6 +16,7 @@ from ropewalk import _core
 LARGEST_POSITION = 2**53
 LARGEST_DIM = 2**20
 Pairing = Literal["interleaved", "half"]
+Window = tuple[int | None, int | None]
 _INTERLEAVED = "interleaved"
 
 _FLOAT64 = np.dtype(np.float64)
@@ -241,12 +242,12 @@ def _checked_dtype(name: str, dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 
 def result(
-    out: object, shape: tuple[int, ...], dtype: np.dtype[Any], *positions: object
+    out: object, shape: tuple[int, ...], dtype: np.dtype[Any], *inputs: object
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return a new array, or `out` once it is known to fit, and what the core may write for it.
 
     That is in C order and aligned: new memory where `out` is not so, for `filled` to copy.
-    `positions`, as they came and as the core takes them, are read while the result is written.
+    The `inputs`, as they came and as the core takes them, are read while the result is written.
     """
     if out is None:
         try:
@@ -256,7 +257,7 @@ def result(
             raise ValueError(msg) from None
         return array, array
     out = _checked_out(out, shape, dtype)
-    _refuse_shared_memory(out, positions, "the positions")
+    _refuse_shared_memory(out, inputs, "another argument")
     return out, out if out.flags.carray else np.empty(shape, dtype)
 
 
@@ -307,7 +308,7 @@ def row_result(
     Those have rows without gaps. `out` may be the same memory as `array`, and must share none with
     it otherwise, nor with the `others`, which are read while it is written.
     """
-    source = array if _has_rows(array) else np.array(array, order="C")
+    source = with_rows(array)
     if out is None:
         empty = np.empty(array.shape, array.dtype)
         return empty, source, empty
@@ -329,6 +330,11 @@ def _refuse_shared_memory(out: NDArray[Any], others: tuple[object, ...], what: s
             raise ValueError(msg)
 
 
+def with_rows(array: NDArray[Any]) -> NDArray[Any]:
+    """Return the array, or a copy where the core could not read its rows in place."""
+    return array if _has_rows(array) else np.array(array, order="C")
+
+
 def _has_rows(array: NDArray[Any]) -> bool:
     """Tell whether elements are aligned, and stand side by side along the last axis."""
     return array.flags.aligned and array.strides[-1] == array.itemsize
@@ -343,3 +349,67 @@ def filled(array: NDArray[Any], core: NDArray[Any]) -> NDArray[Any]:
     if core is not array:
         array[...] = core
     return array
+
+
+def finite_number(name: str, value: object) -> float:
+    """Return `value` as a finite float."""
+    if isinstance(value, bool | np.bool_) or not isinstance(
+        value, int | float | np.integer | np.floating
+    ):
+        msg = f"{name} must be a real number, got {value!r}"
+        raise TypeError(msg)
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    if not math.isfinite(number):
+        msg = f"{name} must be finite, got {number!r}"
+        raise ValueError(msg)
+    return number
+
+
+def boolean_mask(name: str, values: ArrayLike) -> NDArray[np.bool_]:
+    """Return a mask, which is boolean: numbers are not taken for one."""
+    array = converted(name, values, "an array of booleans")
+    if array.dtype != np.bool_:
+        msg = f"{name} must be boolean, True where something counts, got dtype {array.dtype}"
+        raise TypeError(msg)
+    return array
+
+
+def check_broadcast(name: str, shape: tuple[int, ...], target: tuple[int, ...], what: str) -> None:
+    """Refuse a shape that does not broadcast to the target, or would make it larger."""
+    if len(shape) > len(target) or any(
+        a not in {1, b} for a, b in zip(reversed(shape), reversed(target), strict=False)
+    ):
+        msg = f"{name} must broadcast to {what}, {target}, got shape {shape}"
+        raise ValueError(msg)
+
+
+def integers(name: str, values: ArrayLike, smallest: int, largest: int) -> NDArray[np.int64]:
+    """Return integers from `smallest` to `largest` as an array of int64."""
+    array = converted(name, values, "an integer or an array of integers")
+    beyond = array.dtype.kind == "O" and all(isinstance(x, int) for x in array.flat)
+    if array.dtype.kind not in "iu" and not beyond:  # no dtype holds the largest integers
+        msg = f"{name} must be integers, got dtype {array.dtype}"
+        raise TypeError(msg)
+    wrong = array[(array < smallest) | (array > largest)]
+    if wrong.size:
+        msg = f"{name} must be integers from {smallest} to {largest}, got {wrong.flat[0]}"
+        raise ValueError(msg)
+    return np.require(array, np.int64, "A")
+
+
+def window(value: object) -> Window:
+    """Return the distances before and behind a query that it sees; None is unlimited."""
+    if value is None:
+        return None, None
+    if not isinstance(value, Sequence) or len(value) != 2:
+        msg = f"window must be a pair (left, right), got {value!r}"
+        raise ValueError(msg)
+    sides = [None if side is None else integer("window", side) for side in value]
+    if any(side is not None and side < 0 for side in sides):
+        msg = f"window must be a pair of distances, 0 or more, or None, got {value!r}"
+        raise ValueError(msg)
+    left, right = (None if side is None else min(side, LARGEST_POSITION) for side in sides)
+    return left, right

@@ -1,11 +1,50 @@
+from collections.abc import Sequence
 from typing import Any, Final
 
+import numpy as np
 from numpy.typing import NDArray
 
 version: Final[str]
 compiler: Final[str]
 isa: Final[str]
 supported_isas: Final[tuple[str, ...]]
+
+def attend(
+    query: NDArray[Any],
+    key: NDArray[Any],
+    value: NDArray[Any] | None,
+    leading: Sequence[int],
+    in_float64: bool,
+    output: NDArray[Any] | None,
+    lse: NDArray[np.float64] | None,
+    stages: Sequence[NDArray[Any] | None],
+    window: Sequence[int | None],
+    offset: NDArray[np.int64] | None,
+    mask: NDArray[np.bool_] | None,
+    bias: NDArray[Any] | None,
+    slopes: NDArray[np.float64] | None,
+    key_lengths: NDArray[np.int64] | None,
+    scale: float,
+    softcap: float,
+    sinks: NDArray[np.float64] | None,
+    threads: int,
+    /,
+) -> None: ...
+def softmax(
+    x: NDArray[Any],
+    out: NDArray[Any],
+    mask: NDArray[np.bool_] | None,
+    scale: float,
+    threads: int,
+    /,
+) -> None: ...
+def logsumexp(
+    x: NDArray[Any],
+    out: NDArray[np.float64],
+    mask: NDArray[np.bool_] | None,
+    threads: int,
+    /,
+) -> None: ...
 
 class Turns:
     def __init__(self, words: bytes, axes: int, /) -> None: ...

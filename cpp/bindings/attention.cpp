@@ -1,0 +1,214 @@
+#include "plans/attention.hpp"
+
+#include <pybind11/stl.h>
+
+#include <algorithm>
+#include <array>
+
+#include "bindings/bindings.hpp"
+#include "plans/softmax.hpp"
+
+namespace py = pybind11;
+
+namespace ropewalk {
+namespace {
+
+std::int64_t elements_of(std::int64_t stride, const py::array& array) {
+    require(stride % array.itemsize() == 0, "whole elements between rows");
+    return stride / array.itemsize();
+}
+
+// How an array lies along the leading axes of the result, aligned right, its own last axes left
+// out: whole axes, axes of length 1, and heads that several heads of the result share.
+Leading leading_of(const py::array& array, std::int64_t own, const std::vector<std::int64_t>& axes,
+                   bool grouped = false) {
+    Leading leading{std::vector<std::int64_t>(axes.size()),
+                    std::vector<std::int64_t>(axes.size(), 1)};
+    const std::int64_t missing = static_cast<std::int64_t>(axes.size()) - (array.ndim() - own);
+    require(array.ndim() >= own && missing >= 0, "an array with no more axes than the result");
+    for (auto i = static_cast<std::size_t>(missing); i < axes.size(); ++i) {
+        const auto axis = static_cast<py::ssize_t>(i) - missing;
+        const std::int64_t length = array.shape(axis);
+        if (length == 1)
+            continue;
+        const bool heads = grouped && i + 1 == axes.size();
+        require(length == axes[i] || (heads && length > 0 && axes[i] % length == 0),
+                "an array that fits the result");
+        leading.stride[i] = elements_of(array.strides(axis), array);
+        leading.group[i] = length == 0 ? 1 : axes[i] / length;
+    }
+    return leading;
+}
+
+std::int64_t stride_of(const py::array& array, std::int64_t axis) {
+    return array.shape(axis) == 1 ? 0 : elements_of(array.strides(axis), array);
+}
+
+DataRows rows_of(const py::array& array, const std::vector<std::int64_t>& leading,
+                 std::int64_t count, std::int64_t dim) {
+    const std::int64_t rank = array.ndim();
+    require(rank >= 2 && array.shape(rank - 2) == count && array.shape(rank - 1) == dim,
+            "rows that fit");
+    require(dim <= 1 || array.size() == 0 || array.strides(rank - 1) == array.itemsize(),
+            "rows without gaps");
+    return {array.data(), leading_of(array, 2, leading, true), stride_of(array, rank - 2)};
+}
+
+template <class T>
+void require_type(const py::array& array) {
+    require(array.dtype().equal(py::dtype::of<T>()), "an array of the right type");
+}
+
+template <class T>
+Scores<T> scores_of(const py::object& object, const Attention& a) {
+    if (object.is_none())
+        return {};
+    const auto array = py::cast<py::array>(object);
+    require_type<T>(array);
+    const std::int64_t rank = array.ndim();
+    require(rank >= 2, "a value for every query and key");
+    const std::int64_t queries = array.shape(rank - 2), keys = array.shape(rank - 1);
+    require((queries == 1 || queries == a.queries) && (keys == 1 || keys == a.keys),
+            "a value for every query and key");
+    return {static_cast<const T*>(array.data()), leading_of(array, 2, a.leading),
+            stride_of(array, rank - 2), stride_of(array, rank - 1)};
+}
+
+template <class T>
+PerHead<T> per_head(const py::object& object, const Attention& a) {
+    if (object.is_none())
+        return {};
+    const auto array = py::cast<py::array>(object);
+    require_type<T>(array);
+    return {static_cast<const T*>(array.data()), leading_of(array, 0, a.leading)};
+}
+
+// An array (*leading, *last) to be written.
+void* written(const py::object& object, const Attention& a, std::int64_t last) {
+    if (object.is_none())
+        return nullptr;
+    auto array = py::cast<py::array>(object);
+    std::int64_t size = a.queries * last;
+    for (const std::int64_t length : a.leading)
+        size *= length;
+    check_out(array, size);
+    return array.mutable_data();
+}
+
+template <class T>
+void* written_as(const py::object& object, const Attention& a, std::int64_t last) {
+    if (!object.is_none())
+        require_type<T>(py::cast<py::array>(object));
+    return written(object, a, last);
+}
+
+// stages: scores, capped, biased and weights of the type computed with. left and right: None is
+// unlimited; key_lengths lie within the keys.
+void attend_arrays(const py::array& query, const py::array& key, const py::object& value,
+                   const std::vector<std::int64_t>& leading, bool in_float64,
+                   const py::object& output, const py::object& lse,
+                   const std::array<py::object, 4>& stages, const std::array<py::object, 2>& window,
+                   const py::object& offset, const py::object& mask, const py::object& bias,
+                   const py::object& slopes, const py::object& key_lengths, double scale,
+                   double softcap, const py::object& sinks, int threads) {
+    require(query.ndim() >= 2 && key.ndim() >= 2, "rows of queries and keys");
+    Attention a{};
+    a.leading = leading;
+    a.queries = query.shape(query.ndim() - 2);
+    a.dim = query.shape(query.ndim() - 1);
+    a.keys = key.shape(key.ndim() - 2);
+    a.type = type_of(query);
+    require(type_of(key) == a.type, "arrays of one type");
+    a.query = rows_of(query, leading, a.queries, a.dim);
+    a.key = rows_of(key, leading, a.keys, a.dim);
+    if (!value.is_none()) {
+        const auto array = py::cast<py::array>(value);
+        require(type_of(array) == a.type && array.ndim() >= 2, "arrays of one type");
+        a.value_dim = array.shape(array.ndim() - 1);
+        a.value = rows_of(array, leading, a.keys, a.value_dim);
+    }
+    if (!output.is_none())
+        require(!value.is_none() && type_of(py::cast<py::array>(output)) == a.type,
+                "an output of the type of the values");
+    a.output = written(output, a, a.value_dim);
+    a.lse = static_cast<double*>(written_as<double>(lse, a, 1));
+    a.in_float64 = in_float64;
+    const bool wide = in_float64 || a.type == Type::float64;
+    const auto stage = [&](std::size_t i) {
+        return wide ? written_as<double>(stages[i], a, a.keys)
+                    : written_as<float>(stages[i], a, a.keys);
+    };
+    a.stages = {stage(0), stage(1), stage(2), stage(3)};
+    const auto limit = [](const py::object& of) {
+        return of.is_none() ? unlimited : of.cast<std::int64_t>();
+    };
+    a.left = limit(window[0]);
+    a.right = limit(window[1]);
+    a.offset = per_head<std::int64_t>(offset, a);
+    a.key_lengths = per_head<std::int64_t>(key_lengths, a);
+    a.slopes = per_head<double>(slopes, a);
+    a.sinks = per_head<double>(sinks, a);
+    a.mask = scores_of<bool>(mask, a);
+    if (wide)
+        a.bias64 = scores_of<double>(bias, a);
+    else
+        a.bias32 = scores_of<float>(bias, a);
+    a.scale = scale;
+    a.softcap = softcap;
+    run_unlocked([&] { attend(*chosen_kernels, a, threads); });
+}
+
+template <class T>
+Strided<T> strided(const py::array& array, T* data) {
+    const std::int64_t last = array.ndim() - 1;
+    std::vector<std::int64_t> strides;
+    for (std::int64_t i = 0; i < last; ++i)
+        strides.push_back(elements_of(array.strides(i), array));
+    return {data, strides, elements_of(array.strides(last), array)};
+}
+
+Softmax softmax_of(const py::array& x, const py::object& mask, double scale) {
+    require(x.ndim() > 0, "x with an axis");
+    Softmax s{type_of(x), {x.shape(), x.shape() + x.ndim() - 1}, x.shape(x.ndim() - 1),
+              scale,      strided<const void>(x, x.data()),      {}};
+    if (!mask.is_none()) {
+        const auto array = py::cast<py::array>(mask);
+        require_type<bool>(array);
+        require(array.ndim() == x.ndim() &&
+                    std::equal(x.shape(), x.shape() + x.ndim(), array.shape()),
+                "a mask of the shape of x");
+        s.mask = strided(array, static_cast<const bool*>(array.data()));
+    }
+    return s;
+}
+
+void softmax_arrays(const py::array& x, py::array& out, const py::object& mask, double scale,
+                    int threads) {
+    const Softmax s = softmax_of(x, mask, scale);
+    require(type_of(out) == s.type && out.writeable() && out.ndim() == x.ndim() &&
+                std::equal(x.shape(), x.shape() + x.ndim(), out.shape()),
+            "a writable out as x");
+    const Strided<void> y = strided(out, out.mutable_data());
+    run_unlocked([&] { softmax(*chosen_kernels, s, y, threads); });
+}
+
+void logsumexp_arrays(const py::array& x, py::array& out, const py::object& mask, int threads) {
+    const Softmax s = softmax_of(x, mask, 1.0);
+    require_type<double>(out);
+    std::int64_t rows = 1;
+    for (const std::int64_t length : s.leading)
+        rows *= length;
+    check_out(out, rows);
+    auto* const logs = static_cast<double*>(out.mutable_data());
+    run_unlocked([&] { logsumexp(*chosen_kernels, s, logs, threads); });
+}
+
+} // namespace
+
+void register_attention(py::module_& m) {
+    m.def("attend", &attend_arrays);
+    m.def("softmax", &softmax_arrays);
+    m.def("logsumexp", &logsumexp_arrays);
+}
+
+} // namespace ropewalk

@@ -1,0 +1,236 @@
+// Attention of a tile of queries to blocks of keys.
+//
+// Lanes are queries: keys and values are read where they are, one element for all lanes, and a
+// query's maximum, sums and output never cross lanes. So its bits depend on its own keys alone, in
+// blocks that lie at multiples of 128, and on no other query. Inside a block all is T; blocks are
+// joined in float64, so that errors do not grow with the number of keys.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/exponential.hpp"
+#include "kernels/tile.hpp"
+
+namespace {
+
+using ropewalk::most_vectors;
+using ropewalk::Rows;
+using ropewalk::Tile;
+
+constexpr double infinity = __builtin_inf();
+
+// Functions of the number of vectors as a constant, chosen by the tile.
+template <class Function>
+void with_vectors(int vectors, Function function) {
+    if (vectors == 1)
+        function.template operator()<1>();
+    else if (vectors == 2)
+        function.template operator()<2>();
+    else
+        function.template operator()<most_vectors>();
+}
+
+// The sums of a register tile: `rows` times `vectors` vectors.
+template <class S, class T, int rows, int vectors>
+struct Sums {
+    VectorOf<S, T> at[std::size_t{rows}][std::size_t{vectors}];
+    Sums() {
+        for (auto& row : at)
+            for (auto& sum : row)
+                sum = S::all(T{0});
+    }
+};
+
+// sums.at[row][v] += x[row] y[v] over `count` steps: `rows` elements of x lie `x_apart`
+// apart, and steps of x `x_step`; y holds the vectors of each step.
+template <class S, class T, int rows, int vectors>
+void multiply(const T* x, std::int64_t x_apart, std::int64_t x_step, const T* y, std::int64_t count,
+              Sums<S, T, rows, vectors>& sums) {
+    constexpr int lanes = Lanes<S, T>::count;
+    for (std::int64_t i = 0; i < count; ++i, x += x_step, y += vectors * lanes) {
+        VectorOf<S, T> of_y[std::size_t{vectors}];
+#pragma GCC unroll 4
+        for (int v = 0; v < vectors; ++v)
+            of_y[v] = S::get(y + v * lanes);
+#pragma GCC unroll 8
+        for (int row = 0; row < rows; ++row) {
+            const auto of_x = S::all(x[row * x_apart]);
+#pragma GCC unroll 4
+            for (int v = 0; v < vectors; ++v)
+                sums.at[row][v] = S::fma(of_x, of_y[v], sums.at[row][v]);
+        }
+    }
+}
+
+template <class S, class T, int rows, int vectors>
+void score_keys(const Tile<T>& tile, const T* keys, std::int64_t stride, T scale, T* logits) {
+    constexpr int lanes = Lanes<S, T>::count;
+    Sums<S, T, rows, vectors> sums;
+    multiply<S, T, rows, vectors>(keys, stride, 1, tile.queries, tile.dim, sums);
+    for (int row = 0; row < rows; ++row)
+        for (int v = 0; v < vectors; ++v)
+            S::put(logits + (row * vectors + v) * lanes, S::mul(S::all(scale), sums.at[row][v]));
+}
+
+template <class S, class T>
+void score(const Tile<T>& tile, const Rows<T>& keys, T scale) {
+    with_vectors(tile.vectors, [&]<int vectors>() {
+        constexpr int lanes = Lanes<S, T>::count;
+        std::int64_t key = 0;
+        for (; key + S::tile_rows <= keys.count; key += S::tile_rows)
+            score_keys<S, T, S::tile_rows, vectors>(tile, keys.first + key * keys.stride,
+                                                    keys.stride, scale,
+                                                    tile.logits + key * vectors * lanes);
+        for (; key < keys.count; ++key)
+            score_keys<S, T, 1, vectors>(tile, keys.first + key * keys.stride, keys.stride, scale,
+                                         tile.logits + key * vectors * lanes);
+    });
+}
+
+template <class S, class T>
+void cap(const Tile<T>& tile, std::int64_t keys, T cap) {
+    constexpr int lanes = Lanes<S, T>::count;
+    const auto by = S::all(cap);
+    for (T *x = tile.logits, *end = x + keys * tile.vectors * lanes; x != end; x += lanes)
+        S::put(x, S::mul(by, hyperbolic_tangent<S, T>(S::div(S::get(x), by))));
+}
+
+// In float64: sum = rescale sum + more, where rescale = e^(before - maximum).
+template <class S>
+void join_sums(typename S::F64 before, typename S::F64 maximum, typename S::F64 more, double* sum,
+               double* rescale) {
+    const auto scale = exponential<S, double>(S::sub(before, maximum));
+    S::put(rescale, scale);
+    S::put(sum, S::fma(S::get(sum), scale, more));
+}
+
+template <class S>
+void join_sums(typename S::F32 before, typename S::F32 maximum, typename S::F32 more, double* sum,
+               double* rescale) {
+    join_sums<S>(S::widen_low(before), S::widen_low(maximum), S::widen_low(more), sum, rescale);
+    join_sums<S>(S::widen_high(before), S::widen_high(maximum), S::widen_high(more), sum + 8,
+                 rescale + 8);
+}
+
+template <class S, class T>
+void weigh(const Tile<T>& tile, std::int64_t keys) {
+    using Vector = VectorOf<S, T>;
+    constexpr int lanes = Lanes<S, T>::count;
+    const int row = tile.vectors * lanes;
+    for (int v = 0; v < tile.vectors; ++v) {
+        T* const logits = tile.logits + v * lanes;
+        const Vector before = S::get(tile.maximum + v * lanes);
+        Vector maximum = before;
+        for (std::int64_t key = 0; key < keys; ++key)
+            maximum = S::max(maximum, S::get(logits + key * row));
+        S::put(tile.maximum + v * lanes, maximum);
+        // A query that has seen nothing yet: -inf minus -inf would be NaN.
+        const Vector masked = S::all(static_cast<T>(-infinity));
+        const Vector least = S::where_equal(maximum, masked, S::all(T{0}), maximum);
+        Vector sums[4];
+        for (Vector& sum : sums)
+            sum = S::all(T{0});
+        const auto weigh_key = [&](std::int64_t key, Vector& sum) {
+            T* const at = logits + key * row;
+            const Vector weight = exponential<S, T>(S::sub(S::get(at), least));
+            S::put(at, weight);
+            sum = S::add(sum, weight);
+        };
+        std::int64_t key = 0;
+        for (; key + 4 <= keys; key += 4) {
+            weigh_key(key, sums[0]);
+            weigh_key(key + 1, sums[1]);
+            weigh_key(key + 2, sums[2]);
+            weigh_key(key + 3, sums[3]);
+        }
+        for (int i = 0; key < keys; ++key, ++i)
+            weigh_key(key, sums[i]);
+        const Vector sum = S::add(S::add(sums[0], sums[1]), S::add(sums[2], sums[3]));
+        join_sums<S>(before, least, sum, tile.sum + v * lanes, tile.rescale + v * lanes);
+    }
+}
+
+template <class S>
+void join_outputs(typename S::F64 more, const double* rescale, double* output) {
+    S::put(output, S::fma(S::get(output), S::get(rescale), more));
+}
+
+template <class S>
+void join_outputs(typename S::F32 more, const double* rescale, double* output) {
+    join_outputs<S>(S::widen_low(more), rescale, output);
+    join_outputs<S>(S::widen_high(more), rescale + 8, output + 8);
+}
+
+template <class S, class T, int rows, int vectors>
+void accumulate_features(const Tile<T>& tile, const Rows<T>& values, std::int64_t feature) {
+    constexpr int lanes = Lanes<S, T>::count;
+    Sums<S, T, rows, vectors> sums;
+    multiply<S, T, rows, vectors>(values.first + feature, 1, values.stride, tile.logits,
+                                  values.count, sums);
+    for (int row = 0; row < rows; ++row)
+        for (int v = 0; v < vectors; ++v)
+            join_outputs<S>(sums.at[row][v], tile.rescale + v * lanes,
+                            tile.output + ((feature + row) * vectors + v) * lanes);
+}
+
+template <class S, class T>
+void accumulate(const Tile<T>& tile, const Rows<T>& values) {
+    with_vectors(tile.vectors, [&]<int vectors>() {
+        std::int64_t feature = 0;
+        for (; feature + S::tile_rows <= tile.value_dim; feature += S::tile_rows)
+            accumulate_features<S, T, S::tile_rows, vectors>(tile, values, feature);
+        for (; feature < tile.value_dim; ++feature)
+            accumulate_features<S, T, 1, vectors>(tile, values, feature);
+    });
+}
+
+template <class S, class T>
+void accumulate_seen(const Tile<T>& tile, const Rows<T>& values, const T* logits) {
+    using Vector = VectorOf<S, T>;
+    constexpr int lanes = Lanes<S, T>::count;
+    const int row = tile.vectors * lanes;
+    const Vector masked = S::all(static_cast<T>(-infinity));
+    for (std::int64_t feature = 0; feature < tile.value_dim; ++feature)
+        for (int v = 0; v < tile.vectors; ++v) {
+            Vector sum = S::all(T{0});
+            for (std::int64_t key = 0; key < values.count; ++key) {
+                const std::int64_t at = key * row + v * lanes;
+                const Vector value = S::all(values.first[key * values.stride + feature]);
+                const Vector more = S::fma(value, S::get(tile.logits + at), sum);
+                sum = S::where_equal(S::get(logits + at), masked, sum, more);
+            }
+            join_outputs<S>(sum, tile.rescale + v * lanes, tile.output + feature * row + v * lanes);
+        }
+}
+
+template <class S>
+typename S::F64 divide(typename S::F64 a, typename S::F64 by) {
+    return S::div(a, by);
+}
+
+template <class S>
+typename S::F32 divide(typename S::F32 a, typename S::F64 by) {
+    return S::join(S::div(S::widen_low(a), by), S::div(S::widen_high(a), by));
+}
+
+template <class S, class T>
+void weigh_row(const T* logits, std::int64_t keys, T maximum, double sum, T* weights) {
+    using Vector = VectorOf<S, T>;
+    constexpr int lanes = Lanes<S, T>::count;
+    const Vector least = S::all(maximum);
+    const auto by = S::all(sum);
+    const Vector masked = S::all(static_cast<T>(-infinity));
+    const auto weight = [&](Vector logit) { // 0 / NaN would be NaN
+        const Vector seen = divide<S>(exponential<S, T>(S::sub(logit, least)), by);
+        return S::where_equal(logit, masked, S::all(T{0}), seen);
+    };
+    std::int64_t key = 0;
+    for (; key + lanes <= keys; key += lanes)
+        S::put(weights + key, weight(S::get(logits + key)));
+    const unsigned left = (1U << (keys - key)) - 1;
+    if (left != 0)
+        S::put_some(weights + key, weight(S::get_some(logits + key, left)), left);
+}
+
+} // namespace

@@ -1,0 +1,59 @@
+// What kernels and plans of attention both speak of. Declarations only, as kernels/table.hpp.
+#pragma once
+
+#include <cstdint>
+
+namespace ropewalk {
+
+// Up to three vectors of queries meet blocks of keys, a query a lane.
+inline constexpr int most_vectors = 3;
+inline constexpr std::int64_t block_keys = 128;
+
+// Rows of keys or values; the stride is in elements.
+template <class T>
+struct Rows {
+    const T* first;
+    std::int64_t stride, count;
+};
+
+// What a tile of queries knows, in rows of `vectors` vectors: a value for each query.
+template <class T>
+struct Tile {
+    int vectors;
+    std::int64_t dim, value_dim;
+    const T* queries; // (dim, queries)
+    T* logits;        // (keys of a block, queries), in whose place the weights come
+    T* maximum;       // of all logits so far
+    double* sum;      // of all weights so far, e^(logit - maximum)
+    double* rescale;  // e^(maximum before this block - maximum)
+    double* output;   // (value_dim, queries): the sum of weights times values
+};
+
+// Attention in float32 or float64. A logit of -inf is masked: its weight is 0, as every weight that
+// is no normal number.
+template <class T>
+struct AttentionKernels {
+    std::int64_t lanes; // queries of a vector
+    // logits = scale times keys times queries
+    void (*score)(const Tile<T>& tile, const Rows<T>& keys, T scale);
+    // logits = cap tanh(logits / cap)
+    void (*cap)(const Tile<T>& tile, std::int64_t keys, T cap);
+    // Logits become weights; maximum, sum and rescale follow.
+    void (*weigh)(const Tile<T>& tile, std::int64_t keys);
+    // output = rescale times output + weights times values
+    void (*accumulate)(const Tile<T>& tile, const Rows<T>& values);
+    // The same where a value may be NaN or infinite: those whose logits are -inf are not read.
+    void (*accumulate_seen)(const Tile<T>& tile, const Rows<T>& values, const T* logits);
+    // weights = e^(logits - maximum) / sum, along one row
+    void (*weigh_row)(const T* logits, std::int64_t keys, T maximum, double sum, T* weights);
+};
+
+// Softmax of a row in float64.
+struct SoftmaxKernels {
+    double (*largest)(const double* x, std::int64_t count);
+    // x = e^(x - maximum); returns the sum.
+    double (*weigh)(double* x, std::int64_t count, double maximum);
+    void (*divide)(double* x, std::int64_t count, double by);
+};
+
+} // namespace ropewalk

@@ -1,0 +1,35 @@
+// Softmax along the last axis of an array, computed in float64 whatever its type.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "targets/kernels.hpp"
+
+namespace ropewalk {
+
+// Strides are in elements; those of the axes before the last one, and that of the last.
+template <class T>
+struct Strided {
+    T* data;
+    std::vector<std::int64_t> strides;
+    std::int64_t step;
+};
+
+struct Softmax {
+    Type type;                         // of x and y
+    std::vector<std::int64_t> leading; // lengths of the axes before the last one
+    std::int64_t length;
+    double scale;
+    Strided<const void> x;
+    Strided<const bool> mask; // what counts; data is null where everything does
+};
+
+// y = e^(scale x) / the sum of them along the last axis; 0 where that sums nothing. y is x, or
+// shares no memory with it.
+void softmax(const Kernels& kernels, const Softmax& softmax, const Strided<void>& y, int threads);
+
+// logs[leading] = log of that sum, -inf where it sums nothing.
+void logsumexp(const Kernels& kernels, const Softmax& softmax, double* logs, int threads);
+
+} // namespace ropewalk

@@ -1,0 +1,790 @@
+"""Scaled dot-product attention, its weights and stages, and how parts of it are merged."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypedDict
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ropewalk import _arrays, _core
+from ropewalk._arrays import Window
+from ropewalk._runtime import get_num_threads
+
+Precision = Literal["float64"]
+
+
+class AttentionOptions(TypedDict, total=False):
+    """The options that all functions of attention share, as `attention` describes them."""
+
+    causal: bool
+    offset: ArrayLike | None
+    window: Window | None
+    mask: ArrayLike | None
+    bias: ArrayLike | None
+    slopes: ArrayLike | None
+    key_lengths: ArrayLike | None
+    scale: float | None
+    softcap: float | None
+    sinks: ArrayLike | None
+    precision: Precision | None
+
+
+def attention(
+    query: ArrayLike,
+    key: ArrayLike,
+    value: ArrayLike,
+    /,
+    *,
+    causal: bool = False,
+    offset: ArrayLike | None = None,
+    window: Window | None = None,
+    mask: ArrayLike | None = None,
+    bias: ArrayLike | None = None,
+    slopes: ArrayLike | None = None,
+    key_lengths: ArrayLike | None = None,
+    scale: float | None = None,
+    softcap: float | None = None,
+    sinks: ArrayLike | None = None,
+    precision: Precision | None = None,
+    out: NDArray[Any] | None = None,
+) -> NDArray[Any]:
+    r"""Scaled dot-product attention.
+
+    ``softmax(scale query key^T) value``: for each query the mean of the values, weighted by how
+    well their keys agree with it.
+
+    Parameters
+    ----------
+    query : array_like, shape (..., query length, dim)
+    key : array_like, shape (..., key length, dim)
+    value : array_like, shape (..., key length, value dim)
+        float64, float32, float16 or bfloat16; integers become float64, and mixed dtypes follow
+        `numpy.result_type`. Leading axes broadcast. With four or more dimensions axis -3 holds
+        heads, and the heads of `key` and `value` may divide those of `query`: query head ``h``
+        meets key head ``h // (query heads / key heads)``.
+    causal : bool, default False
+        Query ``i`` sees key ``j`` only where ``j <= i + offset``.
+    offset : int or array_like of int, optional
+        The position of the first query minus that of the first key, for `causal`, `window` and
+        `slopes`. 0 where both lengths are equal; where they differ it must be said: 0 aligns the
+        first query with the first key, ``key length - query length`` the last with the last, as
+        queries that continue a cache. An array has a value for each index of the leading axes
+        without the heads: it broadcasts to ``shape[:-3]`` from four dimensions on, else to
+        ``shape[:-2]``.
+    window : (left, right), optional
+        Query ``i`` sees keys with ``-left <= j - (i + offset) <= right``, both 0 or more; None is
+        unlimited.
+    mask : array_like of bool, shape (..., query length, key length), optional
+        True where a query sees a key. It broadcasts, aligned right.
+    bias : array_like, shape (..., query length, key length), optional
+        What is added to the scaled products. It broadcasts, aligned right. -inf masks as `mask`
+        does; every finite number is a number.
+    slopes : array_like, optional
+        ALiBi: adds ``-slope |i + offset - j|``. Finite; broadcasts to the leading axes, one slope a
+        head.
+    key_lengths : int or array_like of int, optional
+        How many keys are valid, from the first on; shaped as `offset`. Does not move the queries.
+    scale : float, optional
+        What the products are multiplied by, finite; ``1 / sqrt(dim)`` where it is not said.
+    softcap : float, optional
+        Logits become ``softcap * tanh(logits / softcap)``, before biases and masks. Positive.
+    sinks : array_like, optional
+        A logit for each head that joins the sum of the softmax and has no value: finite or -inf,
+        broadcasts to the leading axes.
+    precision : {"float64"}, optional
+        Compute float32 and half types in float64, and round once.
+    out : ndarray, optional
+        Where the result goes: of its shape and dtype, sharing no memory with the arguments.
+
+    Returns
+    -------
+    ndarray, shape (..., query length, value dim)
+        Of the dtype of the data; masks and biases do not change it. A query that sees no key gets
+        0.
+
+    Raises
+    ------
+    TypeError
+        For dtypes other than those named, a mask that is not boolean or a bias that is, and other
+        arguments of the wrong kind.
+    ValueError
+        For shapes that do not fit each other, values out of range, an `offset` that is needed and
+        not said, or an `out` that does not fit.
+
+    See Also
+    --------
+    attention_weights : The weights, for a heat map.
+    attention_stages : Every array on the way.
+    attention_with_lse : For attention to keys in parts.
+    multi_head_attention : With projections and heads.
+    ropewalk.bias : All that is applied here, as arrays.
+
+    Notes
+    -----
+    The order is scale, softcap, bias and slopes, masks, softmax with sinks. Masked keys and values
+    are never looked at, even where they hold NaN; NaN and infinities that a query does see follow
+    IEEE rules, and a NaN or +inf logit makes the whole row NaN. Beside the largest logit a weight
+    that is no normal number is 0.
+
+    No array of query length times key length is made: what is needed beside the result does not
+    grow with the lengths. Half types compute in float32 and round at the end. float32 is summed in
+    float32 over 128 keys and in float64 over those, so its error does not grow with the number of
+    keys: for standard normal data it is below 2e-6. float64 errors are bounded by
+    ``delta sum_j a_j |v_j - o| + (2 + n) 2**-53 sum_j a_j |v_j|`` with weights ``a``, ``n`` keys
+    and `delta` the error of a logit, about ``dim 2**-53 scale sum |q k|``.
+
+    The same bits whatever the number of threads, the other rows of the batch and the instruction
+    set.
+
+    References
+    ----------
+    A. Vaswani et al., "Attention Is All You Need", 2017, arXiv:1706.03762, equation 1. Grouped
+    heads: J. Ainslie et al., "GQA", 2023, arXiv:2305.13245. Slopes: O. Press, N. A. Smith,
+    M. Lewis, "Train Short, Test Long", 2021, arXiv:2108.12409. Windows: I. Beltagy, M. E. Peters,
+    A. Cohan, "Longformer", 2020, arXiv:2004.05150. Soft caps: Gemma Team, "Gemma 2", 2024,
+    arXiv:2408.00118. Sinks: OpenAI, "gpt-oss-120b & gpt-oss-20b Model Card", 2025,
+    arXiv:2508.10925.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import ropewalk as rw
+    >>> x = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+    >>> rw.attention(x, x, x, causal=True).round(4)
+    array([[1.    , 0.    ],
+           [0.3302, 0.6698],
+           [0.7517, 0.7517]])
+
+    With eight query heads on two key heads, and keys that are valid up to a length for each
+    sequence of the batch:
+
+    >>> query, cache = np.ones((4, 8, 1, 16)), np.ones((4, 2, 50, 16))
+    >>> rw.attention(query, cache, cache, key_lengths=[50, 10, 7, 31]).shape
+    (4, 8, 1, 16)
+    """
+    problem = _Problem(
+        (query, key, value),
+        causal=causal,
+        offset=offset,
+        window=window,
+        mask=mask,
+        bias=bias,
+        slopes=slopes,
+        key_lengths=key_lengths,
+        scale=scale,
+        softcap=softcap,
+        sinks=sinks,
+        precision=precision,
+    )
+    result, output = problem.result(out)
+    problem.attend(output=output)
+    return _arrays.filled(result, output)
+
+
+def attention_weights(
+    query: ArrayLike,
+    key: ArrayLike,
+    /,
+    *,
+    causal: bool = False,
+    offset: ArrayLike | None = None,
+    window: Window | None = None,
+    mask: ArrayLike | None = None,
+    bias: ArrayLike | None = None,
+    slopes: ArrayLike | None = None,
+    key_lengths: ArrayLike | None = None,
+    scale: float | None = None,
+    softcap: float | None = None,
+    sinks: ArrayLike | None = None,
+    precision: Precision | None = None,
+) -> NDArray[Any]:
+    r"""Attention weights: what each query gives to each key.
+
+    Parameters
+    ----------
+    query : array_like, shape (..., query length, dim)
+    key : array_like, shape (..., key length, dim)
+        As in `attention`.
+    causal, offset, window, mask, bias, slopes, key_lengths, scale, softcap, sinks, precision
+        As in `attention`.
+
+    Returns
+    -------
+    ndarray, shape (..., query length, key length)
+        Rows sum to 1 within rounding; below 1 where there are sinks, and 0 where a query sees no
+        key. Masked keys have weight 0.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `attention`.
+
+    See Also
+    --------
+    attention : The weighted mean of values, without this array.
+    attention_stages : What these weights are made from.
+
+    Notes
+    -----
+    Computed as `attention` does, and as exact.
+
+    References
+    ----------
+    A. Vaswani et al., "Attention Is All You Need", 2017, arXiv:1706.03762, equation 1.
+
+    Examples
+    --------
+    >>> import ropewalk as rw
+    >>> x = [[1.0, 0.0], [0.0, 1.0]]
+    >>> rw.attention_weights(x, x).round(4)
+    array([[0.6698, 0.3302],
+           [0.3302, 0.6698]])
+    """
+    problem = _Problem(
+        (query, key),
+        causal=causal,
+        offset=offset,
+        window=window,
+        mask=mask,
+        bias=bias,
+        slopes=slopes,
+        key_lengths=key_lengths,
+        scale=scale,
+        softcap=softcap,
+        sinks=sinks,
+        precision=precision,
+    )
+    weights = problem.scores()
+    problem.attend(weights=weights)
+    return problem.of_data(weights)
+
+
+@dataclass(frozen=True, eq=False)
+class AttentionStages:
+    """Every array on the way from products to the result, in their order."""
+
+    scores: NDArray[Any]
+    """scale times the inner products, (..., query length, key length)"""
+    capped: NDArray[Any]
+    """after the soft cap; the same array where there is none"""
+    biased: NDArray[Any]
+    """after bias and slopes, -inf where masked"""
+    weights: NDArray[Any]
+    """the softmax of those, 0 where masked"""
+    lse: NDArray[np.float64]
+    """the logarithm of the sum of exponentials, sinks included, (..., query length)"""
+    output: NDArray[Any]
+    """weights times values, (..., query length, value dim)"""
+
+
+def attention_stages(
+    query: ArrayLike,
+    key: ArrayLike,
+    value: ArrayLike,
+    /,
+    *,
+    causal: bool = False,
+    offset: ArrayLike | None = None,
+    window: Window | None = None,
+    mask: ArrayLike | None = None,
+    bias: ArrayLike | None = None,
+    slopes: ArrayLike | None = None,
+    key_lengths: ArrayLike | None = None,
+    scale: float | None = None,
+    softcap: float | None = None,
+    sinks: ArrayLike | None = None,
+    precision: Precision | None = None,
+) -> AttentionStages:
+    r"""Attention with every intermediate array.
+
+    Parameters
+    ----------
+    query : array_like, shape (..., query length, dim)
+    key : array_like, shape (..., key length, dim)
+    value : array_like, shape (..., key length, value dim)
+        As in `attention`.
+    causal, offset, window, mask, bias, slopes, key_lengths, scale, softcap, sinks, precision
+        As in `attention`.
+
+    Returns
+    -------
+    AttentionStages
+        `scores` and `capped`, which are not masked; `biased`, which is -inf where masked;
+        `weights`; `lse` in float64; `output`, to the last bit what `attention` returns.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `attention`.
+
+    See Also
+    --------
+    attention : The output alone.
+
+    Notes
+    -----
+    Computed as `attention` does, and as exact. Half types are rounded at every stage; a score that
+    float16 cannot hold shows as inf, though the output is computed without overflow.
+
+    References
+    ----------
+    A. Vaswani et al., "Attention Is All You Need", 2017, arXiv:1706.03762, figure 2.
+
+    Examples
+    --------
+    >>> import ropewalk as rw
+    >>> x = [[1.0, 0.0], [0.0, 1.0]]
+    >>> stages = rw.attention_stages(x, x, x, causal=True)
+    >>> stages.biased.round(4)
+    array([[0.7071,   -inf],
+           [0.    , 0.7071]])
+    >>> stages.lse.round(4)
+    array([0.7071, 1.1079])
+    """
+    problem = _Problem(
+        (query, key, value),
+        causal=causal,
+        offset=offset,
+        window=window,
+        mask=mask,
+        bias=bias,
+        slopes=slopes,
+        key_lengths=key_lengths,
+        scale=scale,
+        softcap=softcap,
+        sinks=sinks,
+        precision=precision,
+    )
+    scores, biased, weights = problem.scores(), problem.scores(), problem.scores()
+    capped = None if softcap is None else problem.scores()
+    lse = problem.lse()
+    _, output = problem.result(None)
+    problem.attend(
+        output=output, lse=lse, scores=scores, capped=capped, biased=biased, weights=weights
+    )
+    scores = problem.of_data(scores)
+    return AttentionStages(
+        scores,
+        scores if capped is None else problem.of_data(capped),
+        problem.of_data(biased),
+        problem.of_data(weights),
+        lse,
+        output,
+    )
+
+
+def attention_with_lse(
+    query: ArrayLike,
+    key: ArrayLike,
+    value: ArrayLike,
+    /,
+    *,
+    causal: bool = False,
+    offset: ArrayLike | None = None,
+    window: Window | None = None,
+    mask: ArrayLike | None = None,
+    bias: ArrayLike | None = None,
+    slopes: ArrayLike | None = None,
+    key_lengths: ArrayLike | None = None,
+    scale: float | None = None,
+    softcap: float | None = None,
+    sinks: ArrayLike | None = None,
+    precision: Precision | None = None,
+    out: NDArray[Any] | None = None,
+) -> tuple[NDArray[Any], NDArray[np.float64]]:
+    r"""Attention and the log-sum-exp of its logits, by which parts can be merged.
+
+    Parameters
+    ----------
+    query : array_like, shape (..., query length, dim)
+    key : array_like, shape (..., key length, dim)
+    value : array_like, shape (..., key length, value dim)
+        As in `attention`.
+    causal, offset, window, mask, bias, slopes, key_lengths, scale, softcap, sinks, precision, out
+        As in `attention`. Where the keys are split, `offset` is that of the part, and `sinks` go to
+        one part only.
+
+    Returns
+    -------
+    output : ndarray, shape (..., query length, value dim)
+    lse : ndarray of float64, shape (..., query length)
+        Natural logarithm. -inf for a query that sees no key; with sinks it includes the sink.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `attention`.
+
+    See Also
+    --------
+    merge_attention : Attention to all keys from attention to parts of them.
+
+    Notes
+    -----
+    The log-sum-exp of float32 is within the error of a logit and ``1e-6`` more.
+
+    References
+    ----------
+    M. N. Rabe, C. Staats, "Self-attention Does Not Need O(n^2) Memory", 2021, arXiv:2112.05682,
+    section 3.
+
+    Examples
+    --------
+    >>> import ropewalk as rw
+    >>> x = [[1.0, 0.0], [0.0, 1.0]]
+    >>> output, lse = rw.attention_with_lse(x, x, x)
+    >>> lse.round(4)  # log(exp(1 / sqrt(2)) + 1)
+    array([1.1079, 1.1079])
+    """
+    problem = _Problem(
+        (query, key, value),
+        causal=causal,
+        offset=offset,
+        window=window,
+        mask=mask,
+        bias=bias,
+        slopes=slopes,
+        key_lengths=key_lengths,
+        scale=scale,
+        softcap=softcap,
+        sinks=sinks,
+        precision=precision,
+    )
+    result, output = problem.result(out)
+    lse = problem.lse()
+    problem.attend(output=output, lse=lse)
+    return _arrays.filled(result, output), lse
+
+
+def merge_attention(
+    outputs: ArrayLike | Sequence[ArrayLike], lses: ArrayLike | Sequence[ArrayLike], /
+) -> tuple[NDArray[Any], NDArray[np.float64]]:
+    r"""Attention to all keys from attention to parts of them.
+
+    Parameters
+    ----------
+    outputs : sequence of array_like, each of shape (..., query length, value dim)
+        What `attention_with_lse` gives for each part of the keys; or one array with the parts on
+        axis 0.
+    lses : sequence of array_like, each of shape (..., query length)
+        The log-sum-exp of each part.
+
+    Returns
+    -------
+    output : ndarray, shape (..., query length, value dim)
+        Of the dtype of the outputs.
+    lse : ndarray of float64, shape (..., query length)
+        With these the result can be merged again, in any order and tree.
+
+    Raises
+    ------
+    TypeError
+        For dtypes that are not real.
+    ValueError
+        For no part at all, or parts whose shapes do not fit each other.
+
+    See Also
+    --------
+    attention_with_lse : What gives the parts.
+
+    Notes
+    -----
+    Weights are ``exp(lse_i - lse)``, computed in float64; each merge rounds once: merging in a tree
+    adds at most 2 units of the dtype's precision a level, ``2**-23`` for float32. A part whose lse
+    is -inf has seen no key, and its output is not looked at.
+
+    References
+    ----------
+    M. N. Rabe, C. Staats, "Self-attention Does Not Need O(n^2) Memory", 2021, arXiv:2112.05682,
+    section 3.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import ropewalk as rw
+    >>> x = np.random.default_rng(0).standard_normal((50, 8))
+    >>> parts = [rw.attention_with_lse(x, x[keys], x[keys]) for keys in np.split(range(50), [20])]
+    >>> output, lse = rw.merge_attention(*zip(*parts))
+    >>> bool(np.allclose(output, rw.attention(x, x, x)))
+    True
+    """
+    values = [_arrays.data("outputs", part) for part in _parts("outputs", outputs)]
+    logs = [_arrays.data("lses", part) for part in _parts("lses", lses)]
+    shape = values[0].shape
+    for part in values:
+        if part.shape != shape:
+            msg = f"outputs must have one shape, got {shape} and {part.shape}"
+            raise ValueError(msg)
+    if len(logs) != len(values) or any(part.shape != shape[:-1] for part in logs):
+        msg = (
+            f"lses must be {len(values)} of shape {shape[:-1]}, one for each of the outputs, got "
+            f"{len(logs)} of {', '.join(sorted({str(part.shape) for part in logs}))}"
+        )
+        raise ValueError(msg)
+
+    sums = np.stack([part.astype(np.float64) for part in logs])
+    largest = sums.max(axis=0)
+    largest = np.where(largest == -np.inf, 0.0, largest)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        weights = np.exp(sums - largest)
+        total = weights.sum(axis=0)
+        lse = largest + np.log(total)
+        weights /= np.where(total == 0, 1.0, total)
+        output = np.zeros(shape)
+        for part, weight, log in zip(values, weights, sums, strict=True):
+            unseen = (log == -np.inf)[..., None]
+            output += weight[..., None] * np.where(unseen, 0.0, part.astype(np.float64))
+    return output.astype(np.result_type(*values)), lse
+
+
+def _parts(name: str, parts: ArrayLike | Sequence[ArrayLike]) -> list[ArrayLike]:
+    if isinstance(parts, Sequence) or (isinstance(parts, np.ndarray) and parts.ndim > 0):
+        found: list[ArrayLike] = list(parts)
+        if found:
+            return found
+    msg = f"{name} must be a sequence of one or more parts, got {parts!r}"
+    raise ValueError(msg)
+
+
+class _Problem:
+    """Checked arguments of attention, as the core takes them."""
+
+    def __init__(
+        self,
+        given: tuple[ArrayLike, ...],
+        *,
+        causal: bool = False,
+        offset: ArrayLike | None = None,
+        window: Window | None = None,
+        mask: ArrayLike | None = None,
+        bias: ArrayLike | None = None,
+        slopes: ArrayLike | None = None,
+        key_lengths: ArrayLike | None = None,
+        scale: float | None = None,
+        softcap: float | None = None,
+        sinks: ArrayLike | None = None,
+        precision: Precision | None = None,
+    ) -> None:
+        names = ("query", "key", "value")[: len(given)]
+        self.given = given
+        self.arrays = _rows(names, given)
+        self.dtype = self.arrays[0].dtype
+        self.leading = _leading_axes(names, self.arrays)
+        self.queries, dim = self.arrays[0].shape[-2:]
+        self.keys = self.arrays[1].shape[-2]
+        self.pairs = (*self.leading, self.queries, self.keys)
+
+        if precision not in {None, "float64"}:
+            msg = f"precision must be None or 'float64', got {precision!r}"
+            raise ValueError(msg)
+        self.in_float64 = precision is not None
+        wide = self.in_float64 or self.dtype == np.float64
+        self.computed: np.dtype[Any] = np.dtype(np.float64 if wide else np.float32)
+        limits: Any = np.finfo(self.computed)
+        self.largest, smallest = float(limits.max), float(limits.tiny)
+
+        self.scale = 1 / math.sqrt(dim) if scale is None else self._number("scale", scale)
+        self.softcap = 0.0 if softcap is None else self._number("softcap", softcap)
+        if softcap is not None and self.softcap < smallest:
+            msg = f"softcap must be positive and a normal {self.computed}, got {softcap!r}"
+            raise ValueError(msg)
+
+        left, right = _arrays.window(window)
+        if _arrays.boolean("causal", causal):
+            right = 0
+        self.window = (left, right)
+        placed = (
+            (causal and "causal")
+            or (window is not None and "window")
+            or (slopes is not None and "slopes")
+        )
+        if offset is None and placed and self.queries != self.keys:
+            msg = (
+                f"{placed} needs offset where {self.queries} queries meet {self.keys} keys: "
+                "offset=0 aligns the first query with the first key (upper left), "
+                f"offset={self.keys - self.queries} the last with the last (lower right)"
+            )
+            raise ValueError(msg)
+        largest = _arrays.LARGEST_POSITION
+        self.offset = self._integers("offset", offset, -largest, largest)
+        self.key_lengths = self._integers("key_lengths", key_lengths, 0, self.keys)
+        self.slopes = self._per_head("slopes", slopes)
+        self.sinks = self._per_head("sinks", sinks)
+        self.mask = None if mask is None else self._scores("mask", _visible(mask))
+        self.bias = None if bias is None else self._scores("bias", self._additive(bias))
+
+    def result(self, out: NDArray[Any] | None) -> tuple[NDArray[Any], NDArray[Any]]:
+        shape = (*self.leading, self.queries, self.arrays[2].shape[-1])
+        scalars = (self.offset, self.key_lengths, self.slopes, self.sinks)
+        inputs = (*self.given, *self.arrays, self.mask, self.bias, *scalars)
+        return _arrays.result(out, shape, self.dtype, *inputs)
+
+    def scores(self) -> NDArray[Any]:
+        return _arrays.result(None, self.pairs, self.computed)[0]
+
+    def lse(self) -> NDArray[np.float64]:
+        return np.empty(self.pairs[:-1])
+
+    def of_data(self, stage: NDArray[Any]) -> NDArray[Any]:
+        with np.errstate(over="ignore"):
+            return stage.astype(self.dtype, copy=False)
+
+    def attend(
+        self,
+        *,
+        output: NDArray[Any] | None = None,
+        lse: NDArray[np.float64] | None = None,
+        scores: NDArray[Any] | None = None,
+        capped: NDArray[Any] | None = None,
+        biased: NDArray[Any] | None = None,
+        weights: NDArray[Any] | None = None,
+    ) -> None:
+        _core.attend(
+            self.arrays[0],
+            self.arrays[1],
+            self.arrays[2] if len(self.arrays) == 3 else None,
+            self.leading,
+            self.in_float64,
+            output,
+            lse,
+            (scores, capped, biased, weights),
+            self.window,
+            self.offset,
+            self.mask,
+            self.bias,
+            self.slopes,
+            self.key_lengths,
+            self.scale,
+            self.softcap,
+            self.sinks,
+            get_num_threads(),
+        )
+
+    def _number(self, name: str, value: float) -> float:
+        number = _arrays.finite_number(name, value)
+        if abs(number) > self.largest:
+            msg = f"{name} must be finite in {self.computed}, got {number!r}"
+            raise ValueError(msg)
+        return number
+
+    def _integers(
+        self, name: str, values: ArrayLike | None, smallest: int, largest: int
+    ) -> NDArray[np.int64] | None:
+        """Return integers along the leading axes, those of a batch for all its heads."""
+        if values is None:
+            return None
+        array = _arrays.integers(name, values, smallest, largest)
+        has_heads = len(self.leading) > 1
+        batch = self.leading[:-1] if has_heads else self.leading
+        what = "the leading axes before the heads" if has_heads else "the leading axes"
+        _arrays.check_broadcast(name, array.shape, batch, what)
+        return array[..., None] if has_heads and array.ndim else array
+
+    def _per_head(self, name: str, values: ArrayLike | None) -> NDArray[np.float64] | None:
+        if values is None:
+            return None
+        array = np.require(_floats(name, values), np.float64, "A")
+        _arrays.check_broadcast(name, array.shape, self.leading, "the leading axes")
+        allowed = np.abs(array) <= self.largest
+        if name == "sinks":
+            allowed |= array == -np.inf
+        if not allowed.all():
+            expected = "-inf or finite" if name == "sinks" else "finite"
+            msg = f"{name} must be {expected} in {self.computed}, got {array[~allowed].flat[0]}"
+            raise ValueError(msg)
+        return array
+
+    def _additive(self, bias: ArrayLike) -> NDArray[Any]:
+        """Return a bias in the dtype that is computed with; a finite number stays one."""
+        array = _floats("bias", bias)
+        if array.dtype == self.computed:
+            return array
+        with np.errstate(over="ignore"):
+            converted = array.astype(self.computed)
+        finite = np.clip(converted, -self.largest, self.largest)
+        return np.where(np.isfinite(array), finite, converted)
+
+    def _scores(self, name: str, array: NDArray[Any]) -> NDArray[Any]:
+        what = "(..., query length, key length)"
+        _arrays.check_broadcast(name, array.shape, self.pairs, what)
+        return np.atleast_2d(np.require(array, requirements="A"))
+
+
+def _rows(names: Sequence[str], given: Sequence[ArrayLike]) -> list[NDArray[Any]]:
+    """Return data of one dtype whose features stand side by side."""
+    arrays = [_arrays.data(name, values) for name, values in zip(names, given, strict=True)]
+    dtype = arrays[0].dtype
+    if any(array.dtype != dtype for array in arrays):
+        dtype = np.result_type(*arrays)
+        arrays = [array.astype(dtype, copy=False) for array in arrays]
+    for name, array in zip(names, arrays, strict=True):
+        if array.ndim < 2:
+            msg = f"{name} must have shape (..., length, dim), got shape {array.shape}"
+            raise ValueError(msg)
+    query, key, *rest = arrays
+    if not query.shape[-1]:
+        msg = f"query must have one feature or more, got shape {query.shape}"
+        raise ValueError(msg)
+    if key.shape[-1] != query.shape[-1]:
+        msg = (
+            f"key must have the {query.shape[-1]} features of query, got {key.shape[-1]} "
+            f"(shapes {query.shape} and {key.shape})"
+        )
+        raise ValueError(msg)
+    if rest and rest[0].shape[-2] != key.shape[-2]:
+        msg = (
+            f"value must have the {key.shape[-2]} rows of key, got {rest[0].shape[-2]} "
+            f"(shapes {key.shape} and {rest[0].shape})"
+        )
+        raise ValueError(msg)
+    return [_arrays.with_rows(array) for array in arrays]
+
+
+def _leading_axes(names: Sequence[str], arrays: Sequence[NDArray[Any]]) -> tuple[int, ...]:
+    """Return the axes of the result before its last two: keys and values may have fewer heads."""
+    shapes = [array.shape[:-2] for array in arrays]
+    if all(shape == shapes[0] for shape in shapes):
+        return shapes[0]
+    query = shapes[0]
+    if max(map(len, shapes)) > 1 and query and query[-1] > 1:
+        for name, shape in zip(names[1:], shapes[1:], strict=True):
+            if shape and (not shape[-1] or query[-1] % shape[-1]):
+                msg = (
+                    f"{name} must have heads (axis -3) that divide the {query[-1]} of query, got "
+                    f"{shape[-1]}"
+                )
+                raise ValueError(msg)
+        shapes = [(*shape[:-1], query[-1]) if shape else shape for shape in shapes]
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError:
+        msg = (
+            f"the leading axes of {', '.join(names)} must broadcast, got shapes "
+            f"{', '.join(str(array.shape) for array in arrays)}"
+        )
+        raise ValueError(msg) from None
+
+
+def _visible(mask: ArrayLike) -> NDArray[np.bool_]:
+    array = _arrays.converted("mask", mask, "an array of booleans")
+    if array.dtype != np.bool_:
+        msg = (
+            f"mask must be boolean, True where a query sees a key, got dtype {array.dtype}; what "
+            "is added to the scores is bias"
+        )
+        raise TypeError(msg)
+    return array
+
+
+def _floats(name: str, values: ArrayLike) -> NDArray[Any]:
+    array = _arrays.converted(name, values, "a number or an array of numbers")
+    if array.dtype.kind in "iu":
+        return array.astype(np.float64)
+    if _arrays.is_real_float(array.dtype) or array.dtype.name == "bfloat16":
+        return array
+    msg = f"{name} must be real numbers, got dtype {array.dtype}"
+    if array.dtype == np.bool_ and name == "bias":
+        msg += "; what says which keys a query sees is mask"
+    raise TypeError(msg)

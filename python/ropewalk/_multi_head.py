@@ -1,0 +1,436 @@
+"""Multi-head attention: projections, heads, rotation and attention in one call."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Unpack
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ropewalk import _arrays
+from ropewalk._attention import AttentionOptions, attention, attention_weights
+from ropewalk._rotary import rotate
+from ropewalk.frequencies import Frequencies
+
+Rotary = Frequencies | Mapping[str, Any]
+# A name, data, the weight that projects it, and what is then added.
+Projection = tuple[str, ArrayLike, ArrayLike, ArrayLike | None]
+
+
+def split_heads(x: ArrayLike, heads: int, /) -> NDArray[Any]:
+    r"""Split features into heads.
+
+    Parameters
+    ----------
+    x : array_like, shape (..., length, heads * dim)
+        float64, float32, float16 or bfloat16; integers become float64.
+    heads : int
+        1 or more, and a divisor of the features.
+
+    Returns
+    -------
+    ndarray, shape (..., heads, length, dim)
+        Head ``h`` holds the features from ``h * dim`` on.
+
+    Raises
+    ------
+    TypeError
+        For other dtypes, or heads that are no integer.
+    ValueError
+        For fewer than two dimensions, or heads that do not divide the features.
+
+    See Also
+    --------
+    merge_heads : The way back.
+
+    References
+    ----------
+    A. Vaswani et al., "Attention Is All You Need", 2017, arXiv:1706.03762, section 3.2.2.
+
+    Examples
+    --------
+    >>> import ropewalk as rw
+    >>> rw.split_heads([[0, 1, 2, 3], [4, 5, 6, 7]], 2)
+    array([[[0., 1.],
+            [4., 5.]],
+           [[2., 3.],
+            [6., 7.]]])
+    """
+    return np.array(_split("x", _with_length("x", x), _heads(heads)), order="C")
+
+
+def merge_heads(x: ArrayLike, /) -> NDArray[Any]:
+    r"""Join the features of all heads.
+
+    Parameters
+    ----------
+    x : array_like, shape (..., heads, length, dim)
+        float64, float32, float16 or bfloat16; integers become float64.
+
+    Returns
+    -------
+    ndarray, shape (..., length, heads * dim)
+
+    Raises
+    ------
+    TypeError
+        For other dtypes.
+    ValueError
+        For fewer than three dimensions.
+
+    See Also
+    --------
+    split_heads : The way back.
+
+    References
+    ----------
+    A. Vaswani et al., "Attention Is All You Need", 2017, arXiv:1706.03762, section 3.2.2.
+
+    Examples
+    --------
+    >>> import ropewalk as rw
+    >>> rw.merge_heads([[[0, 1], [4, 5]], [[2, 3], [6, 7]]])
+    array([[0., 1., 2., 3.],
+           [4., 5., 6., 7.]])
+    """
+    array = _arrays.data("x", x)
+    if array.ndim < 3:
+        msg = f"x must have shape (..., heads, length, dim), got shape {array.shape}"
+        raise ValueError(msg)
+    *leading, heads, length, dim = array.shape
+    return np.array(array.swapaxes(-2, -3), order="C").reshape(*leading, length, heads * dim)
+
+
+def multi_head_attention(
+    query: ArrayLike,
+    key: ArrayLike | None = None,
+    value: ArrayLike | None = None,
+    /,
+    *,
+    heads: int,
+    query_weight: ArrayLike,
+    key_weight: ArrayLike,
+    value_weight: ArrayLike,
+    output_weight: ArrayLike | None = None,
+    query_bias: ArrayLike | None = None,
+    key_bias: ArrayLike | None = None,
+    value_bias: ArrayLike | None = None,
+    output_bias: ArrayLike | None = None,
+    rotary: Rotary | None = None,
+    positions: ArrayLike | range | None = None,
+    key_positions: ArrayLike | range | None = None,
+    **options: Unpack[AttentionOptions],
+) -> NDArray[Any]:
+    r"""Multi-head attention.
+
+    Projections of queries, keys and values, split into heads, turned by their positions if asked,
+    attended to, merged, and projected again.
+
+    Parameters
+    ----------
+    query : array_like, shape (..., query length, features)
+    key : array_like, shape (..., key length, features), optional
+        `query` where it is left out: self-attention. Given, cross-attention.
+    value : array_like, shape (..., key length, features), optional
+        `key` where it is left out.
+    heads : int
+        Heads of the queries, a divisor of the columns of `query_weight`.
+    query_weight : array_like, shape (features, heads * dim)
+        Multiplied from the right, ``query @ query_weight``: the transpose of what
+        ``torch.nn.Linear`` keeps.
+    key_weight : array_like, shape (features, key heads * dim)
+        Key heads may be fewer: what the columns hold, in heads as wide as those of the queries,
+        and a divisor of `heads`.
+    value_weight : array_like, shape (features, key heads * value dim)
+    output_weight : array_like, shape (heads * value dim, any), optional
+        Without it the merged heads are the result.
+    query_bias, key_bias, value_bias, output_bias : array_like, optional
+        Added after each projection, as long as its columns.
+    rotary : Frequencies or mapping, optional
+        Turns queries and keys of every head: frequencies, or the options of `rotate` such as
+        `rotary_from_config` returns them.
+    positions : array_like or range, optional
+        Positions of the queries, of shape (query length,) or (..., query length) as the leading
+        axes of `query`; ``offset + range(query length)`` where they are left out, with offset 0 if
+        that is too. Only with `rotary`.
+    key_positions : array_like or range, optional
+        Those of the keys: without them `positions` in self-attention, and ``range(key length)``
+        in cross-attention.
+    **options
+        `causal`, `offset`, `window`, `mask`, `bias`, `slopes`, `key_lengths`, `scale`, `softcap`,
+        `sinks` and `precision`, as in `attention`, whose arrays here have shape
+        (..., heads, length, dim).
+
+    Returns
+    -------
+    ndarray, shape (..., query length, columns of the output weight)
+        Of the dtype that data and weights have together by `numpy.result_type`.
+
+    Raises
+    ------
+    TypeError
+        For dtypes or options that `attention` does not take.
+    ValueError
+        For shapes of weights that do not fit, positions without `rotary`, and all that `attention`
+        and `rotate` refuse.
+
+    See Also
+    --------
+    multi_head_attention_weights : The weights of every head.
+    attention : Attention alone.
+
+    Notes
+    -----
+    Projections are NumPy's matrix products, of its accuracy and speed; so the bits may depend on
+    the number of threads that they use. Half types are computed in float32 from the projections
+    on and rounded once at the end; ``precision="float64"`` computes everything in float64.
+
+    A cache of keys and values is the caller's arrays. Decoding with one gives the rows of the whole
+    up to rounding, as the second example shows.
+
+    References
+    ----------
+    A. Vaswani et al., "Attention Is All You Need", 2017, arXiv:1706.03762, section 3.2.2. Grouped
+    heads: J. Ainslie et al., "GQA", 2023, arXiv:2305.13245. Rotation: J. Su et al., "RoFormer",
+    2021, arXiv:2104.09864, equation 16.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import ropewalk as rw
+    >>> rng = np.random.default_rng(0)
+    >>> x = rng.standard_normal((10, 16))  # ten tokens
+    >>> wq, wk, wv = (rng.standard_normal((16, columns)) / 4 for columns in (16, 8, 8))
+    >>> rotary = rw.frequencies.standard(4)
+    >>> whole = rw.multi_head_attention(
+    ...     x,
+    ...     heads=4,
+    ...     query_weight=wq,
+    ...     key_weight=wk,
+    ...     value_weight=wv,
+    ...     rotary=rotary,
+    ...     causal=True,
+    ... )
+    >>> whole.shape
+    (10, 16)
+
+    The same, token by token, with a cache:
+
+    >>> keys, values = np.zeros((2, 1, 2, 10, 4))  # a batch of one, two key heads
+    >>> for t in range(10):
+    ...     token = x[None, t : t + 1]
+    ...     q, k, v = (rw.split_heads(token @ w, w.shape[1] // 4) for w in (wq, wk, wv))
+    ...     keys[..., t, :] = rw.rotate(k, t, frequencies=rotary)[..., 0, :]
+    ...     values[..., t, :] = v[..., 0, :]
+    ...     q = rw.rotate(q, t, frequencies=rotary)
+    ...     row = rw.merge_heads(rw.attention(q, keys, values, key_lengths=t + 1))
+    ...     assert np.abs(row[0, 0] - whole[t]).max() < 1e-14
+    """
+    if output_weight is None and output_bias is not None:
+        msg = "output_bias needs an output_weight, got None"
+        raise ValueError(msg)
+    keys = query if key is None else key
+    result, dtype = _attended(
+        attention,
+        [
+            ("query", query, query_weight, query_bias),
+            ("key", keys, key_weight, key_bias),
+            ("value", keys if value is None else value, value_weight, value_bias),
+        ],
+        heads,
+        rotary,
+        positions,
+        positions if key is None else key_positions,
+        options,
+    )
+    result = merge_heads(result)
+    if output_weight is not None:
+        dtype = _dtype([("output", result[:0].astype(dtype), output_weight, output_bias)])
+        result = _projected("output", result, output_weight, output_bias, result.dtype)
+    return result.astype(dtype, copy=False)
+
+
+def multi_head_attention_weights(
+    query: ArrayLike,
+    key: ArrayLike | None = None,
+    /,
+    *,
+    heads: int,
+    query_weight: ArrayLike,
+    key_weight: ArrayLike,
+    query_bias: ArrayLike | None = None,
+    key_bias: ArrayLike | None = None,
+    rotary: Rotary | None = None,
+    positions: ArrayLike | range | None = None,
+    key_positions: ArrayLike | range | None = None,
+    **options: Unpack[AttentionOptions],
+) -> NDArray[Any]:
+    r"""Attention weights of every head.
+
+    Parameters
+    ----------
+    query : array_like, shape (..., query length, features)
+    key : array_like, shape (..., key length, features), optional
+        As in `multi_head_attention`.
+    heads, query_weight, key_weight, query_bias, key_bias, rotary, positions, key_positions
+        As in `multi_head_attention`.
+    **options
+        As in `multi_head_attention`.
+
+    Returns
+    -------
+    ndarray, shape (..., heads, query length, key length)
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `multi_head_attention`.
+
+    See Also
+    --------
+    attention_weights : Without projections.
+
+    References
+    ----------
+    A. Vaswani et al., "Attention Is All You Need", 2017, arXiv:1706.03762, section 3.2.2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import ropewalk as rw
+    >>> x, unit = np.eye(3, 4), np.eye(4)
+    >>> rw.multi_head_attention_weights(x, heads=2, query_weight=unit, key_weight=unit).round(2)
+    array([[[0.5 , 0.25, 0.25],
+            [0.25, 0.5 , 0.25],
+            [0.33, 0.33, 0.33]],
+           [[0.33, 0.33, 0.33],
+            [0.33, 0.33, 0.33],
+            [0.25, 0.25, 0.5 ]]])
+    """
+    weights, dtype = _attended(
+        attention_weights,
+        [
+            ("query", query, query_weight, query_bias),
+            ("key", query if key is None else key, key_weight, key_bias),
+        ],
+        heads,
+        rotary,
+        positions,
+        positions if key is None else key_positions,
+        options,
+    )
+    return weights.astype(dtype, copy=False)
+
+
+def _attended(
+    attend: Callable[..., NDArray[Any]],
+    projections: Sequence[Projection],
+    heads: int,
+    rotary: Rotary | None,
+    positions: ArrayLike | range | None,
+    key_positions: ArrayLike | range | None,
+    options: AttentionOptions,
+) -> tuple[NDArray[Any], np.dtype[Any]]:
+    """Return what `attend` makes of all heads, and the dtype that it is to be rounded to."""
+    for name in options.keys() - AttentionOptions.__annotations__.keys():
+        msg = f"options must be those of attention but out, got {name!r}"
+        raise TypeError(msg)
+    dtype = _dtype(projections)
+    wide = dtype == np.float64 or options.get("precision") is not None
+    computed = np.dtype(np.float64 if wide else np.float32)
+    query, key, *values = (_projected(*projection, computed) for projection in projections)
+    query = _split("query_weight", query, _heads(heads))
+    width = query.shape[-1]
+    key_heads = key.shape[-1] // width
+    if key.shape[-1] != key_heads * width or not key_heads or heads % key_heads:
+        msg = (
+            f"key_weight must have columns of heads as wide as those of query, {width}, and as "
+            f"many heads as divide {heads}, got {key.shape[-1]} columns"
+        )
+        raise ValueError(msg)
+    arrays = [query, _split("key_weight", key, key_heads)]
+    arrays += [_split("value_weight", value, key_heads) for value in values]
+    if rotary is None:
+        if positions is not None or key_positions is not None:
+            msg = "positions need rotary, which says how they turn queries and keys, got None"
+            raise ValueError(msg)
+    else:
+        arrays[0] = _turned(query, rotary, positions, options.get("offset"))
+        arrays[1] = _turned(arrays[1], rotary, key_positions, None)
+    if all(array.ndim == 3 for array in arrays):  # heads alone are no grouped heads
+        return attend(*(array[None] for array in arrays), **options)[0], dtype
+    return attend(*arrays, **options), dtype
+
+
+def _dtype(projections: Sequence[Projection]) -> np.dtype[Any]:
+    arrays = []
+    for name, x, weight, bias in projections:
+        arrays += [_arrays.data(name, x), _arrays.data(f"{name}_weight", weight)]
+        if bias is not None:
+            arrays.append(_arrays.data(f"{name}_bias", bias))
+    return np.result_type(*arrays)
+
+
+def _projected(
+    name: str, x: ArrayLike, weight: ArrayLike, bias: ArrayLike | None, dtype: np.dtype[Any]
+) -> NDArray[Any]:
+    rows = _with_length(name, x)
+    matrix = _arrays.data(f"{name}_weight", weight)
+    features = rows.shape[-1]
+    if matrix.ndim != 2 or matrix.shape[0] != features:
+        msg = (
+            f"{name}_weight must have shape ({features}, columns), a row for each feature, got "
+            f"shape {matrix.shape}"
+        )
+        raise ValueError(msg)
+    result: NDArray[Any] = rows.astype(dtype, copy=False) @ matrix.astype(dtype, copy=False)
+    if bias is not None:
+        more = _arrays.data(f"{name}_bias", bias)
+        if more.shape != matrix.shape[1:]:
+            msg = (
+                f"{name}_bias must have shape {matrix.shape[1:]}, a number for each column of "
+                f"{name}_weight, got shape {more.shape}"
+            )
+            raise ValueError(msg)
+        result += more.astype(dtype, copy=False)
+    return result
+
+
+def _turned(
+    heads: NDArray[Any],
+    rotary: Rotary,
+    positions: ArrayLike | range | None,
+    offset: ArrayLike | None,
+) -> NDArray[Any]:
+    options: dict[str, Any] = (
+        {"frequencies": rotary} if isinstance(rotary, Frequencies) else dict(rotary)
+    )
+    radians = np.asarray(options.get("frequencies", ()))
+    axes = max(radians.ndim, 1)
+    if positions is None and offset is not None:
+        positions = np.add.outer(offset, np.arange(heads.shape[-2]))
+        if axes > 1:
+            positions = np.stack([positions] * len(radians), axis=-1)
+    if positions is not None and not isinstance(positions, range) and np.ndim(positions) > axes:
+        positions = np.expand_dims(positions, -1 - axes)  # all heads share them
+    return rotate(heads, positions, **options)
+
+
+def _heads(heads: object) -> int:
+    return _arrays.positive_integer("heads", heads, _arrays.LARGEST_DIM)
+
+
+def _with_length(name: str, x: ArrayLike) -> NDArray[Any]:
+    array = _arrays.data(name, x)
+    if array.ndim < 2:
+        msg = f"{name} must have shape (..., length, features), got shape {array.shape}"
+        raise ValueError(msg)
+    return array
+
+
+def _split(name: str, array: NDArray[Any], heads: int) -> NDArray[Any]:
+    """Return a view of shape (..., heads, length, dim)."""
+    *leading, length, features = array.shape
+    if features % heads or not features:
+        msg = f"{name} must have columns that {heads} heads divide, got {features}"
+        raise ValueError(msg)
+    return array.reshape(*leading, length, heads, features // heads).swapaxes(-2, -3)

@@ -1,0 +1,289 @@
+"""Attention: the same bits wherever it is computed, and the memory and time that it takes."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from tests.conftest import RunPython
+from tests.test_attention import LAYOUTS, dtypes
+from tests.test_rotary import DTYPES, assert_same_bits, rows
+
+import ropewalk as rw
+
+TILE = 48  # queries that are computed together
+
+layouts = pytest.mark.parametrize("layout", LAYOUTS)
+
+
+def data(dtype: str, *, queries: int = 100, keys: int = 300) -> list[NDArray[Any]]:
+    """Return queries, keys and values of a batch of grouped heads."""
+    shapes = [(3, 4, queries, 20), (3, 2, keys, 20), (3, 2, keys, 18)]
+    return [rows(shape, dtype, seed) for seed, shape in enumerate(shapes)]
+
+
+def options(queries: int = 100, keys: int = 300) -> dict[str, dict[str, Any]]:
+    rng = np.random.default_rng(0)
+    return {
+        "plain": {},
+        "causal": {"causal": True, "offset": keys - queries},
+        "a window": {"window": (70, 40), "offset": 33},
+        "all": {
+            "mask": rng.random((3, 1, queries, keys)) < 0.8,
+            "bias": rng.standard_normal((4, queries, keys)),
+            "slopes": [1.0, 0.5, 0.25, 0.125],
+            "offset": np.array([200, 0, -30]),
+            "key_lengths": np.array([290, 300, 129]),
+            "softcap": 5.0,
+            "sinks": [0.5, -1.0, 2.0, 0.0],
+        },
+    }
+
+
+cases = pytest.mark.parametrize("case", options())
+
+
+@cases
+@dtypes
+def test_bits_do_not_depend_on_the_number_of_threads(dtype: str, case: str) -> None:
+    arguments, given = data(dtype), options()[case]
+    found: list[set[bytes]] = [set(), set(), set()]
+    for threads in (1, 2, 3, 8):
+        with rw.num_threads(threads):
+            output, lse = rw.attention_with_lse(*arguments, **given)
+            found[0].add(output.tobytes())
+            found[1].add(lse.tobytes())
+            found[2].add(rw.attention_weights(*arguments[:2], **given).tobytes())
+    assert [len(bits) for bits in found] == [1, 1, 1]
+
+
+@cases
+@dtypes
+def test_every_function_gives_the_same_bits(dtype: str, case: str) -> None:
+    arguments, given = data(dtype), options()[case]
+    stages = rw.attention_stages(*arguments, **given)
+    output, lse = rw.attention_with_lse(*arguments, **given)
+    assert_same_bits(rw.attention(*arguments, **given), stages.output)
+    assert_same_bits(output, stages.output)
+    assert_same_bits(lse, stages.lse)
+    assert_same_bits(rw.attention_weights(*arguments[:2], **given), stages.weights)
+
+
+@pytest.mark.parametrize("queries", [1, 2, 17, 100])
+@dtypes
+def test_a_part_of_the_batch_has_the_bits_of_the_whole(dtype: str, queries: int) -> None:
+    query, key, value = data(dtype, queries=queries)
+    given: dict[str, Any] = {"causal": True, "offset": 300 - queries, "softcap": 4.0}
+    whole = rw.attention(query, key, value, **given)
+    for part in (slice(0, 1), slice(1, 3)):
+        assert_same_bits(rw.attention(query[part], key[part], value[part], **given), whole[part])
+    for head in range(4):
+        heads = np.s_[:, head : head + 1], np.s_[:, head // 2 : head // 2 + 1]
+        alone = rw.attention(query[heads[0]], key[heads[1]], value[heads[1]], **given)
+        assert_same_bits(alone, whole[heads[0]])
+
+
+@pytest.mark.parametrize("begin", [TILE, 2 * TILE])
+@cases
+@dtypes
+def test_tiles_of_queries_have_the_bits_of_the_whole(dtype: str, case: str, begin: int) -> None:
+    query, key, value = data(dtype, queries=150)
+    given = options(150)[case]
+    whole = rw.attention(query, key, value, **given)
+    for part in (slice(0, begin), slice(begin, None)):
+        own = dict(given)
+        for name in ("mask", "bias"):
+            if name in own:
+                own[name] = own[name][..., part, :]
+        if "offset" in own:
+            own["offset"] = own["offset"] + part.start
+        assert_same_bits(rw.attention(query[..., part, :], key, value, **own), whole[..., part, :])
+
+
+@pytest.mark.parametrize("queries", [1, 7, 100])
+@dtypes
+def test_equal_tokens_get_equal_rows(dtype: str, queries: int) -> None:
+    query, key, value = rows((1, 20), dtype), rows((300, 20), dtype, 1), rows((300, 9), dtype, 2)
+    output = rw.attention(query.repeat(queries, axis=0), key, value)
+    assert_same_bits(output, output[:1].repeat(queries, axis=0))
+
+
+ON_AN_ISA = """
+import hashlib
+import ml_dtypes
+import numpy as np
+import ropewalk as rw
+
+rng = np.random.default_rng(7)
+for _ in range(150):
+    dtype = np.dtype(["f8", "f4", "f2", ml_dtypes.bfloat16][rng.integers(4)])
+    queries, keys, dim, value_dim = rng.integers(1, [120, 300, 40, 40])
+    if rng.integers(3) == 0:
+        queries = 1
+    shapes = [(2, 4, queries, dim), (2, 2, keys, dim), (2, 2, keys, value_dim)]
+    query, key, value = (rng.standard_normal(shape).astype(dtype) for shape in shapes)
+    query = (query * rng.choice([1, 20])).astype(dtype)
+    drawn = {
+        "causal": True,
+        "offset": int(keys - queries),
+        "window": (int(rng.integers(200)), None),
+        "mask": rng.random((queries, keys)) < 0.9,
+        "bias": rng.standard_normal((4, queries, keys)),
+        "slopes": rng.random(4),
+        "key_lengths": rng.integers(0, keys + 1, 2),
+        "softcap": 3.0,
+        "sinks": rng.standard_normal(4),
+        "precision": "float64",
+    }
+    options = {name: value for name, value in drawn.items() if rng.integers(3) == 0}
+    options["offset"] = drawn["offset"]
+    stages = rw.attention_stages(query, key, value, **options)
+    arrays = [getattr(stages, name) for name in sorted(vars(stages))]
+    arrays += rw.merge_attention([stages.output] * 2, [stages.lse, 2 * stages.lse])
+    print(hashlib.sha256(b"".join(a.tobytes() for a in arrays)).hexdigest(), sorted(options))
+"""
+
+
+def test_bits_do_not_depend_on_the_instruction_set(run_python: RunPython) -> None:
+    found = {}
+    for isa in rw.show_config()["supported_isas"]:
+        result = run_python(ON_AN_ISA, ROPEWALK_ISA=isa)
+        assert result.stderr == ""
+        found[isa] = result.stdout.splitlines()
+        assert len(found[isa]) == 150
+    for isa, lines in found.items():
+        assert lines == found["scalar"], isa
+
+
+# Memory
+
+
+@layouts
+@dtypes
+def test_strides_change_no_bit(dtype: str, layout: str) -> None:
+    arguments = data(dtype, queries=60, keys=150)
+    expected = rw.attention(*arguments, causal=True, offset=90)
+    for changed in range(3):
+        lying = [LAYOUTS[layout](x) if i == changed else x for i, x in enumerate(arguments)]
+        lying[changed].flags.writeable = False
+        actual = rw.attention(*lying, causal=True, offset=90)
+        assert_same_bits(actual, expected)
+        assert actual.flags.c_contiguous
+        assert actual.flags.owndata
+        assert actual.flags.writeable
+
+
+@layouts
+def test_strides_of_masks_and_biases_change_no_bit(layout: str) -> None:
+    query, key, value = data("float32", queries=60, keys=150)
+    rng = np.random.default_rng(3)
+    mask, bias = rng.random((3, 4, 60, 150)) < 0.7, rng.standard_normal((3, 4, 60, 150))
+    expected = rw.attention(query, key, value, mask=mask, bias=bias.astype(np.float32))
+    for of_bias in (np.float32, np.float64):
+        lying = LAYOUTS[layout](bias.astype(of_bias))
+        actual = rw.attention(query, key, value, mask=LAYOUTS[layout](mask), bias=lying)
+        assert_same_bits(actual, expected)
+
+
+@dtypes
+def test_rows_may_be_one_row_again_and_again(dtype: str) -> None:
+    row = rows(20, dtype)
+    key = np.broadcast_to(row, (3, 2, 150, 20))
+    query, _, value = data(dtype, queries=60, keys=150)
+    assert_same_bits(rw.attention(query, key, value), rw.attention(query, key.copy(), value))
+    constant = np.broadcast_to(row[:1], (3, 2, 150, 18))
+    expected = rw.attention(query, key, constant.copy())
+    assert_same_bits(rw.attention(query, key, constant), expected)
+
+
+@layouts
+@dtypes
+def test_out_of_any_strides_is_filled_and_returned(dtype: str, layout: str) -> None:
+    arguments = data(dtype, queries=60, keys=150)
+    expected = rw.attention(*arguments)
+    out = LAYOUTS[layout](np.full_like(expected, 7))
+    assert rw.attention(*arguments, out=out) is out
+    assert_same_bits(out, expected)
+    out[...] = 7
+    output, lse = rw.attention_with_lse(*arguments, out=out)
+    assert output is out
+    assert_same_bits(out, expected)
+    assert lse.flags.owndata
+
+
+@dtypes
+def test_nothing_is_written_beside_out(dtype: str) -> None:
+    arguments = data(dtype, queries=60, keys=150)
+    whole = np.zeros((3, 4, 62, 20), DTYPES[dtype])
+    out = whole[:, :, 1:-1, 1:-1]
+    rw.attention(*arguments, out=out)
+    assert np.count_nonzero(out) == out.size
+    assert np.count_nonzero(whole) == out.size
+
+
+STATUS = Path("/proc/self/status")
+
+
+@pytest.mark.skipif(not STATUS.exists(), reason="reads the most memory ever used from /proc")
+@pytest.mark.parametrize("queries", [1, 16384])
+def test_no_array_of_scores_is_ever_held(run_python: RunPython, queries: int) -> None:
+    result = run_python(f"""
+import re
+from pathlib import Path
+import numpy as np
+import ropewalk as rw
+
+def most_kilobytes():
+    return int(re.search(r"VmHWM:\\s+(\\d+) kB", Path("/proc/self/status").read_text())[1])
+
+x = np.random.default_rng(0).standard_normal((1, 16384, 64), np.float32)
+query = x[:, :{queries}]
+rw.attention(query[:, :100], x, x, causal=True, offset=0)
+before = most_kilobytes()
+rw.attention(query, x, x, causal=True, offset=16384 - {queries}, window=(16000, 0))
+print(most_kilobytes() - before)
+""")
+    assert result.stderr == ""
+    # The result takes 4 MiB, the scores of all queries would take 1 GiB.
+    assert int(result.stdout) < 16 * 1024
+
+
+INTERRUPTED = """
+import os, signal, threading, time
+import numpy as np
+import ropewalk as rw
+
+x = np.random.default_rng(0).standard_normal((60000, 64))
+sent = 0.0
+
+def interrupt():
+    global sent
+    time.sleep(0.5)
+    sent = time.perf_counter()
+    os.kill(os.getpid(), signal.SIGINT)
+
+for _ in range(3):  # on a busy machine the first may wait for its turn
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    try:
+        rw.attention(x, x, x)
+    except KeyboardInterrupt:
+        waited = time.perf_counter() - sent
+    thread.join()
+    print(waited)
+
+small = x[:3, :2]
+powers = np.exp(small @ small.T / np.sqrt(2))
+expected = powers @ small / powers.sum(axis=1, keepdims=True)
+print(np.abs(rw.attention(small, small, small) - expected).max())
+"""
+
+
+def test_a_long_call_can_be_interrupted(run_python: RunPython) -> None:
+    result = run_python(INTERRUPTED)
+    assert result.stderr == ""
+    *waited, error = map(float, result.stdout.split())
+    assert len(waited) == 3
+    assert min(waited) < 0.2
+    assert error < 1e-15

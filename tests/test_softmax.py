@@ -1,0 +1,518 @@
+"""Softmax and log-sum-exp: values, axes, masks, layouts, bits, and what is refused.
+
+float32 and half types are within 0.51 units in the last place. float64 adds up the roundings of a
+difference, an exponential, a sum and a quotient.
+"""
+
+import math
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from tests import reference
+from tests.conftest import RunPython
+from tests.reference import mp
+from tests.test_attention import LAYOUTS, smallest_subnormal
+from tests.test_rotary import DTYPES, UNIT, assert_same_bits, rows
+
+import ropewalk as rw
+
+INF, NAN = math.inf, math.nan
+dtypes = pytest.mark.parametrize("dtype", DTYPES)
+layouts = pytest.mark.parametrize("layout", LAYOUTS)
+
+ROWS: dict[str, list[float]] = {
+    "one": [-3.25],
+    "two": [0.0, 1.0],
+    "thousands": [1000.0, 1000.5, 998.0],
+    "minus thousands": [-4000.0, -4001.0],
+    "near": [1.0, 1.0 + 2**-7, 1.0 - 2**-8],
+    "equal": [0.3] * 33,
+    "far apart": [0.0, -17.0, -80.0, -100.0, -103.0, -110.0, -700.0, -708.0],
+    "one counts": [0.0, -60000.0],
+    "small": [2.0**-14, -(2.0**-14), 0.0],
+    "rising": [i / 4 for i in range(-100, 101)],
+    "with -inf": [1.0, -INF, 2.0, -INF],
+    "random": np.random.default_rng(0).standard_normal(129).tolist(),
+    "of all sizes": (np.random.default_rng(1).standard_normal(70) * 40).tolist(),
+}
+hard_rows = pytest.mark.parametrize("row", ROWS)
+
+
+def ulp(exact: NDArray[np.float64], dtype: str) -> NDArray[np.float64]:
+    """Return the distance of the numbers of a dtype around exact ones."""
+    _, exponents = np.frexp(exact)
+    least = smallest_subnormal(DTYPES[dtype])
+    result: NDArray[np.float64] = np.maximum(np.ldexp(2 * UNIT[dtype], exponents - 1), least)
+    return result
+
+
+def exact_sums(row: NDArray[Any], scale: float = 1.0) -> tuple[list[Any], Any]:
+    """Return e^x for all elements, and their sum, with 300 bits."""
+    powers = [mp.exp(mp.mpf(scale) * mp.mpf(float(x))) for x in row]
+    return powers, mp.fsum(powers)
+
+
+def allowed_units(row: NDArray[Any], scale: float = 1.0) -> NDArray[np.float64]:
+    """Return the relative error of softmax in float64, in units of 2^-53.
+
+    The product with the scale, the difference from the greatest, the exponential (2), the quotient;
+    and all but the last of them again in the sum, which has n / 8 terms in a lane at most.
+    """
+    x = row.astype(np.float64) * scale
+    x = np.where(np.isneginf(x), 0, x)
+    product = 0 if scale == 1 else np.abs(x).max()
+    difference = x.max() - x
+    own = product + difference + 3
+    weights = np.array(reference.softmax(x.tolist()))
+    in_the_sum = product + float(weights @ difference) + 2 + len(x) / 8 + 8
+    result: NDArray[np.float64] = own + in_the_sum
+    return result
+
+
+# Values
+
+
+@pytest.mark.parametrize("scale", [1.0, 0.125, -3.7], ids="scale {}".format)
+@hard_rows
+@dtypes
+def test_softmax_is_exact(dtype: str, row: str, scale: float) -> None:
+    x = np.array(ROWS[row]).astype(DTYPES[dtype])
+    if scale < 0 and np.isneginf(x.astype(float)).any():
+        x = x[np.isfinite(x.astype(float))]
+    powers, total = exact_sums(x, scale)
+    exact = np.array([float(power / total) for power in powers])
+    actual = rw.softmax(x, scale=scale)
+    assert actual.dtype == x.dtype
+    error = np.abs(actual.astype(float) - exact)
+    in_float64 = allowed_units(x, scale) * 2.0**-53 * exact + 2.0**-1022
+    if dtype == "float64":
+        assert (error <= in_float64).all()
+    else:
+        assert (error <= 0.5 * ulp(exact, dtype) + in_float64).all()
+        if scale == 1:
+            assert (error <= 0.51 * ulp(exact, dtype)).all()
+
+
+@hard_rows
+@dtypes
+def test_logsumexp_is_exact(dtype: str, row: str) -> None:
+    x = np.array(ROWS[row]).astype(DTYPES[dtype])
+    exact = mp.log(exact_sums(x)[1])
+    actual = rw.logsumexp(x)
+    assert actual.dtype == x.dtype
+    assert actual.shape == ()
+    # The error of the sum, and the roundings of its logarithm, of their sum with the greatest, and
+    # of the result to its dtype.
+    of_sum = float(allowed_units(x).min()) + 1
+    allowed = 2.0**-53 * (of_sum + 2 * abs(float(exact)))
+    if dtype != "float64":
+        allowed += float(0.5 * ulp(np.array(float(exact)), dtype))
+    assert abs(mp.mpf(float(actual)) - exact) <= allowed
+
+
+@pytest.mark.parametrize("length", [2048, 2049, 100_000])
+@dtypes
+def test_long_rows(dtype: str, length: int) -> None:
+    x = (3 * rows((2, length))).astype(DTYPES[dtype])
+    actual, sums = rw.softmax(x), rw.logsumexp(x)
+    for i in range(2):
+        exact = np.array(reference.softmax(x[i].astype(float).tolist()))
+        # The reference rounds three times a row.
+        allowed = (allowed_units(x[i]) + allowed_units(x[i]).min()) * 2.0**-53 * exact
+        if dtype != "float64":
+            allowed = allowed + 0.5 * ulp(exact, dtype)
+        assert (np.abs(actual[i].astype(float) - exact) <= allowed).all()
+        exact_sum = reference.log_sum_exp(x[i].astype(float).tolist())
+        assert abs(float(sums[i]) - exact_sum) <= 2 * UNIT[dtype] * exact_sum + 1e-11
+    if dtype == "float64":
+        assert (np.abs(actual.sum(axis=-1) - 1) <= 1e-12).all()
+
+
+def test_a_value_worked_out_by_hand() -> None:
+    np.testing.assert_allclose(rw.softmax([0.0, math.log(3)]), [0.25, 0.75], rtol=4e-16)
+    np.testing.assert_allclose(rw.logsumexp([0.0, math.log(3)]), math.log(4), rtol=4e-16)
+    np.testing.assert_allclose(rw.softmax([0, 1], scale=math.log(3)), [0.25, 0.75], rtol=4e-16)
+
+
+@dtypes
+def test_a_shift_that_is_exact_changes_no_bit(dtype: str) -> None:
+    x = np.random.default_rng(0).integers(-20, 20, (5, 70)).astype(DTYPES[dtype])
+    moved = x + np.array(64, DTYPES[dtype])
+    assert_same_bits(rw.softmax(moved), rw.softmax(x))
+
+
+@given(
+    st.lists(st.floats(-50, 50, width=32), min_size=2, max_size=40), st.sampled_from(list(DTYPES))
+)
+def test_order_is_kept(values: list[float], dtype: str) -> None:
+    x = np.sort(np.array(values).astype(DTYPES[dtype]))
+    y = rw.softmax(x).astype(float)
+    assert (np.diff(y) >= 0).all()
+    assert (np.diff(y)[np.diff(x.astype(float)) == 0] == 0).all()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
+def test_neighbours_keep_their_order(dtype: str) -> None:
+    x = [np.array(v, DTYPES[dtype]) for v in (-7.3, -1.1, -0.3)]
+    for begin in x:
+        row = [begin]
+        for _ in range(500):
+            row.append(np.nextafter(row[-1], np.array(9, DTYPES[dtype])))
+        y = rw.softmax(np.array([*row, np.array(0, DTYPES[dtype])])).astype(float)
+        assert (np.diff(y[:-1]) >= 0).all()
+
+
+@dtypes
+def test_equal_logits_get_equal_weights_in_any_place(dtype: str) -> None:
+    x = rows(9, dtype)[np.random.default_rng(0).integers(0, 9, 5000)]
+    y = rw.softmax(x)
+    for value in np.unique(x):
+        assert len(np.unique(y[x == value])) == 1
+
+
+def test_a_scale_of_0_gives_equal_weights() -> None:
+    assert_same_bits(rw.softmax(rows((3, 8)), scale=0.0), np.full((3, 8), 0.125))
+
+
+@pytest.mark.parametrize("dtype", ["i1", "u2", "i4", "i8", "u8"])
+def test_integers_become_float64(dtype: str) -> None:
+    x = np.arange(12).reshape(3, 4).astype(dtype)
+    assert_same_bits(rw.softmax(x), rw.softmax(x.astype(np.float64)))
+    assert_same_bits(rw.logsumexp(x.tolist()), rw.logsumexp(x.astype(np.float64)))
+
+
+# Nothing, everything
+
+
+@dtypes
+def test_a_row_of_nothing_is_0(dtype: str) -> None:
+    x = np.full((2, 300), -INF, DTYPES[dtype])
+    x[1, 7] = 3
+    expected = np.zeros_like(x)
+    expected[1, 7] = 1
+    assert_same_bits(rw.softmax(x), expected)
+    np.testing.assert_array_equal(rw.logsumexp(x).astype(float), [-INF, 3])
+
+
+@pytest.mark.parametrize("spoiled", [INF, NAN])
+@pytest.mark.parametrize("length", [1, 5, 3000])
+@dtypes
+def test_infinity_and_nan_spoil_their_row_alone(dtype: str, length: int, spoiled: float) -> None:
+    x = rows((3, length), dtype)
+    expected, sums = rw.softmax(x), rw.logsumexp(x)
+    x[1, length // 2] = spoiled
+    actual = rw.softmax(x)
+    assert np.isnan(actual[1].astype(float)).all()
+    actual[1] = expected[1]
+    assert_same_bits(actual, expected)
+    of_rows = rw.logsumexp(x)
+    np.testing.assert_array_equal(of_rows[1].astype(float), spoiled)
+    of_rows[1] = sums[1]
+    assert_same_bits(of_rows, sums)
+
+
+@pytest.mark.parametrize(
+    ("shape", "axis"),
+    [((0,), 0), ((3, 0), 1), ((3, 0), 0), ((0, 3), 0), ((0, 3), 1), ((2, 0, 3), -2)],
+)
+@dtypes
+def test_empty_axes(dtype: str, shape: tuple[int, ...], axis: int) -> None:
+    x = np.zeros(shape, DTYPES[dtype])
+    assert_same_bits(rw.softmax(x, axis=axis), x)
+    sums = rw.logsumexp(x, axis=axis)
+    expected = np.full(np.delete(shape, axis), -INF, DTYPES[dtype])
+    assert_same_bits(sums, expected)
+
+
+# Masks
+
+
+@dtypes
+def test_what_is_masked_is_0_and_not_looked_at(dtype: str) -> None:
+    x = rows((4, 5, 60), dtype)
+    mask = np.random.default_rng(1).random((4, 5, 60)) < 0.5
+    mask[2, 3] = False
+    hidden = np.where(mask, x, np.array(-INF, DTYPES[dtype]))
+    expected, sums = rw.softmax(hidden), rw.logsumexp(hidden)
+    for other in (NAN, INF, 7.0):
+        spoiled = np.where(mask, x, np.array(other, DTYPES[dtype]))
+        actual = rw.softmax(spoiled, mask=mask)
+        assert_same_bits(actual, expected)
+        assert (actual[~mask] == 0).all()
+        assert_same_bits(rw.logsumexp(spoiled, mask=mask), sums)
+    assert not expected[2, 3].any()
+    assert sums[2, 3] == -INF
+
+
+@pytest.mark.parametrize("spoiled", [NAN, INF])
+def test_what_is_masked_is_0_even_in_a_row_of_nan(spoiled: float) -> None:
+    y = rw.softmax([spoiled, 1.0, 2.0], mask=[True, True, False])
+    np.testing.assert_array_equal(y, [NAN, NAN, 0])
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2])
+@pytest.mark.parametrize("shape", [(), (60,), (5, 1), (4, 1, 60), (1, 5, 60), (1, 1, 1)], ids=str)
+def test_masks_broadcast(shape: tuple[int, ...], axis: int) -> None:
+    x = rows((4, 5, 60))
+    mask = np.random.default_rng(1).random(shape) < 0.5
+    whole = np.broadcast_to(mask, x.shape).copy()
+    assert_same_bits(rw.softmax(x, axis=axis, mask=mask), rw.softmax(x, axis=axis, mask=whole))
+    sums = rw.logsumexp(x, axis=axis, mask=whole)
+    assert_same_bits(rw.logsumexp(x, axis=axis, mask=mask), sums)
+    assert_same_bits(rw.logsumexp(x, axis=axis, mask=mask.tolist()), sums)
+
+
+# Axes and memory
+
+
+@pytest.mark.parametrize("shape", [(7,), (70, 50), (3, 40, 20), (2, 3, 4, 5)], ids=str)
+@dtypes
+def test_every_axis(dtype: str, shape: tuple[int, ...]) -> None:
+    x = rows(shape, dtype)
+    mask = np.random.default_rng(1).random(shape) < 0.8
+    for axis in range(-len(shape), len(shape)):
+        moved, of_moved = np.moveaxis(x, axis, -1).copy(), np.moveaxis(mask, axis, -1).copy()
+        expected = np.moveaxis(rw.softmax(moved, mask=of_moved), -1, axis)
+        actual = rw.softmax(x, axis=axis, mask=mask)
+        assert_same_bits(actual, expected)
+        assert actual.flags.c_contiguous
+        sums = rw.logsumexp(x, axis=axis, mask=mask)
+        assert_same_bits(sums, rw.logsumexp(moved, mask=of_moved))
+        assert sums.flags.c_contiguous
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2])
+@layouts
+@dtypes
+def test_strides_change_no_bit(dtype: str, layout: str, axis: int) -> None:
+    x = rows((4, 30, 20), dtype)
+    mask = np.random.default_rng(1).random(x.shape) < 0.8
+    expected = rw.softmax(x, axis=axis, mask=mask)
+    lying, of_mask = LAYOUTS[layout](x), LAYOUTS[layout](mask)
+    lying.flags.writeable = False
+    actual = rw.softmax(lying, axis=axis, mask=of_mask)
+    assert_same_bits(actual, expected)
+    assert_same_bits(lying, x)
+    assert actual.flags.c_contiguous
+    assert actual.flags.owndata
+    assert actual.flags.writeable
+    sums = rw.logsumexp(lying, axis=axis, mask=of_mask)
+    assert_same_bits(sums, rw.logsumexp(x, axis=axis, mask=mask))
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2])
+@layouts
+@dtypes
+def test_out_may_be_x_or_lie_anyhow(dtype: str, layout: str, axis: int) -> None:
+    x = rows((4, 30, 20), dtype)
+    expected = rw.softmax(x, axis=axis, scale=2.0)
+    out = LAYOUTS[layout](np.full_like(x, 7))
+    assert rw.softmax(x, axis=axis, scale=2.0, out=out) is out
+    assert_same_bits(out, expected)
+    inside = LAYOUTS[layout](x.copy())
+    assert rw.softmax(inside, axis=axis, scale=2.0, out=inside) is inside
+    assert_same_bits(inside, expected)
+
+
+@dtypes
+def test_long_rows_in_place(dtype: str) -> None:
+    x = rows((2, 5000), dtype)
+    expected = rw.softmax(x)
+    rw.softmax(x, out=x)
+    assert_same_bits(x, expected)
+
+
+def test_rows_may_be_one_row_again_and_again() -> None:
+    x = np.broadcast_to(rows(30), (5, 30))
+    assert_same_bits(rw.softmax(x), rw.softmax(x.copy()))
+    assert_same_bits(rw.softmax(x, axis=0), np.full((5, 30), 0.2))
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
+def test_other_byte_orders_become_the_native_one(dtype: str) -> None:
+    x = rows((9, 6)).astype(dtype)
+    swapped = x.astype(x.dtype.newbyteorder())
+    assert_same_bits(rw.softmax(swapped), rw.softmax(x))
+    assert_same_bits(rw.logsumexp(swapped), rw.logsumexp(x))
+
+
+# The same bits wherever they are computed
+
+
+@pytest.mark.parametrize("shape", [(300, 700), (3, 100_000), (50_000, 5)], ids=str)
+@dtypes
+def test_bits_do_not_depend_on_the_number_of_threads_or_the_axis(
+    dtype: str, shape: tuple[int, ...]
+) -> None:
+    x = rows(shape, dtype)
+    found = set()
+    for threads in (1, 2, 3, 8):
+        with rw.num_threads(threads):
+            y = rw.softmax(x)
+            assert_same_bits(rw.softmax(x.T, axis=0).T, y)
+            found.add((y.tobytes(), rw.logsumexp(x).tobytes()))
+    assert len(found) == 1
+
+
+@dtypes
+def test_a_row_alone_has_the_bits_of_the_row_among_many(dtype: str) -> None:
+    x = rows((30, 77), dtype)
+    y = rw.softmax(x)
+    for i in range(30):
+        assert_same_bits(rw.softmax(x[i]), y[i])
+
+
+ON_AN_ISA = """
+import hashlib
+import ml_dtypes
+import numpy as np
+import ropewalk as rw
+
+rng = np.random.default_rng(7)
+for _ in range(200):
+    dtype = np.dtype(["f8", "f4", "f2", ml_dtypes.bfloat16][rng.integers(4)])
+    shape = rng.integers(1, [20, 300])
+    x = (rng.standard_normal(shape) * rng.choice([1, 30])).astype(dtype)
+    mask = rng.random(shape) < 0.8
+    arrays = [rw.softmax(x), rw.softmax(x, axis=0, mask=mask, scale=0.7), rw.logsumexp(x)]
+    print(hashlib.sha256(b"".join(a.tobytes() for a in arrays)).hexdigest(), dtype, shape)
+"""
+
+
+def test_bits_do_not_depend_on_the_instruction_set(run_python: RunPython) -> None:
+    found = {}
+    for isa in rw.show_config()["supported_isas"]:
+        result = run_python(ON_AN_ISA, ROPEWALK_ISA=isa)
+        assert result.stderr == ""
+        found[isa] = result.stdout.splitlines()
+        assert len(found[isa]) == 200
+    for isa, lines in found.items():
+        assert lines == found["scalar"], isa
+
+
+# What is refused
+
+FUNCTIONS: dict[str, Callable[..., NDArray[Any]]] = {
+    "softmax": rw.softmax, "logsumexp": rw.logsumexp,
+}  # fmt: skip
+functions = pytest.mark.parametrize("function", FUNCTIONS)
+X = np.ones((2, 3))
+BAD: dict[str, tuple[Any, dict[str, Any], type[Exception], str]] = {
+    "complex": (
+        np.ones(3, complex), {}, TypeError,
+        "x must be integers, float64, float32, float16 or bfloat16, got dtype complex128",
+    ),
+    "objects": (
+        np.ones(3, object), {}, TypeError,
+        "x must be integers, float64, float32, float16 or bfloat16, got dtype object",
+    ),
+    "text": (
+        "12", {}, TypeError,
+        "x must be integers, float64, float32, float16 or bfloat16, got dtype <U2",
+    ),
+    "truths": (
+        [True, False], {}, TypeError,
+        "x must be integers, float64, float32, float16 or bfloat16, got dtype bool",
+    ),
+    "a number": (3.0, {}, ValueError, "x must have at least one dimension, got a number"),
+    "an axis too many": (
+        X, {"axis": 2}, ValueError, "axis must be an axis of x, which has 2 dimensions, got 2",
+    ),
+    "a negative axis too many": (
+        X, {"axis": -3}, ValueError, "axis must be an axis of x, which has 2 dimensions, got -3",
+    ),
+    "a fraction of an axis": (
+        X, {"axis": 0.0}, TypeError, "axis must be an integer, got 0.0",
+    ),
+    "two axes": (X, {"axis": (0, 1)}, TypeError, "axis must be an integer, got (0, 1)"),
+    "no axis": (X, {"axis": None}, TypeError, "axis must be an integer, got None"),
+    "a mask of numbers": (
+        X, {"mask": np.ones((2, 3))}, TypeError,
+        "mask must be boolean, True where something counts, got dtype float64",
+    ),
+    "a mask of another shape": (
+        X, {"mask": np.ones(2, bool)}, ValueError,
+        "mask must broadcast to the shape of x, (2, 3), got shape (2,)",
+    ),
+    "a mask of more axes": (
+        X, {"mask": np.ones((1, 2, 3), bool)}, ValueError,
+        "mask must broadcast to the shape of x, (2, 3), got shape (1, 2, 3)",
+    ),
+}  # fmt: skip
+
+
+def exactly(message: str) -> str:
+    return f"^{re.escape(message)}$"
+
+
+@pytest.mark.parametrize("case", BAD)
+@functions
+def test_bad_arguments_are_refused(function: str, case: str) -> None:
+    x, options, error, message = BAD[case]
+    with pytest.raises(error, match=exactly(message)):
+        FUNCTIONS[function](x, **options)
+
+
+@functions
+def test_ragged_data_is_refused(function: str) -> None:
+    with pytest.raises(ValueError, match=r"^x must be an array of numbers: "):
+        FUNCTIONS[function]([[1.0, 2.0], [3.0]])
+
+
+@pytest.mark.parametrize(
+    ("scale", "error", "message"),
+    [
+        (NAN, ValueError, "scale must be finite, got nan"),
+        (-INF, ValueError, "scale must be finite, got -inf"),
+        (10**400, ValueError, "scale must be finite, got inf"),
+        ("1", TypeError, "scale must be a real number, got '1'"),
+        (1j, TypeError, "scale must be a real number, got 1j"),
+        (True, TypeError, "scale must be a real number, got True"),
+    ],
+    ids=lambda value: repr(value)[:9],
+)
+def test_scale_must_be_finite(scale: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=exactly(message)):
+        rw.softmax(X, scale=scale)
+
+
+def test_out_must_fit() -> None:
+    x = np.ones((4, 4))
+    whole = np.full((4, 5), 7.0)
+    mask = np.full((4, 4), fill_value=True)
+    read_only = np.broadcast_to(0.0, (4, 4))
+    calls: list[tuple[Any, dict[str, Any], type[Exception], str]] = [
+        (x, {"out": [0.0]}, TypeError, "out must be a NumPy array, got list"),
+        (x, {"out": np.ones(4)}, ValueError, "out must have shape (4, 4), got (4,)"),
+        (
+            x, {"out": np.ones((4, 4), "f4")}, ValueError,
+            "out must have dtype float64, got float32",
+        ),
+        (x, {"out": read_only}, ValueError, "out must be writable, got a read-only array"),
+        (
+            whole[:, :4], {"out": whole[:, 1:]}, ValueError,
+            "out must be x itself or share no memory with it, got memory that both share",
+        ),
+        (
+            x.astype(np.uint8), {"out": mask.view(np.uint8)}, ValueError,
+            "out must have dtype float64, got uint8",
+        ),
+    ]  # fmt: skip
+    for data, options, error, message in calls:
+        with pytest.raises(error, match=exactly(message)):
+            rw.softmax(data, **options)
+    assert (whole == 7).all()
+
+
+def test_out_must_not_overlap_the_mask() -> None:
+    out = np.zeros((4, 4))
+    mask = out.view(bool)[:, ::8]
+    message = "out must not overlap another argument, got memory that both share"
+    with pytest.raises(ValueError, match=exactly(message)):
+        rw.softmax(np.ones((4, 4)), mask=mask, out=out)
