@@ -3,7 +3,7 @@
 from importlib import import_module
 from types import ModuleType
 
-from ropewalk import frequencies
+from ropewalk import bias, frequencies
 from ropewalk._attention import (
     AttentionStages,
     attention,
@@ -43,6 +43,7 @@ __all__ = [
     "attention_stages",
     "attention_weights",
     "attention_with_lse",
+    "bias",
     "convert_pairing",
     "frequencies",
     "get_num_threads",
