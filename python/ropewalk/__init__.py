@@ -14,6 +14,7 @@ from ropewalk._attention import (
 )
 from ropewalk._config import rotary_from_config
 from ropewalk._core import version as __version__
+from ropewalk._embedding import embed, similarity
 from ropewalk._encodings import grid_positions, shift_matrix, sinusoidal_encoding
 from ropewalk._multi_head import (
     merge_heads,
@@ -45,6 +46,7 @@ __all__ = [
     "attention_with_lse",
     "bias",
     "convert_pairing",
+    "embed",
     "frequencies",
     "get_num_threads",
     "grid_positions",
@@ -56,6 +58,7 @@ __all__ = [
     "num_threads",
     "phases",
     "plot",
+    "properties",
     "quarter_turn",
     "rerotate",
     "rotary_from_config",
@@ -67,6 +70,7 @@ __all__ = [
     "set_num_threads",
     "shift_matrix",
     "show_config",
+    "similarity",
     "sinusoidal_encoding",
     "softmax",
     "split_heads",
