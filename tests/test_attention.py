@@ -1,8 +1,8 @@
 """Attention: what it means, option by option, against the loops of tests/reference.py.
 
 How exact it is where numbers are extreme is tested in test_attention_numbers.py, that its bits
-depend on nothing but the numbers in test_attention_bits.py, what is refused in
-test_attention_refusals.py.
+depend on nothing but the numbers in test_attention_bits.py, how parts are merged in
+test_attention_parts.py, and what is refused in test_attention_refusals.py.
 """
 
 import math
@@ -270,7 +270,7 @@ LARGER: dict[str, tuple[tuple[int, ...], tuple[int, ...], int, dict[str, Any]]] 
     "capped": ((60, 4), (257, 4), 3, {"softcap": 1.5}),
     "a sink": ((60, 4), (257, 4), 3, {"sinks": 5.0}),
     "one query": ((4, 1, 24), (2, 300, 24), 17, {}),
-    "wide": ((3, 260), (130, 260), 261, {}),
+    "wide": ((3, 1100), (130, 1100), 261, {}),
     "batches of grouped heads": ((2, 6, 50, 4), (2, 2, 131, 4), 3, {"causal": True, "offset": 81}),
 }
 
@@ -504,12 +504,14 @@ def test_key_lengths_do_not_move_the_queries() -> None:
 
 
 def test_a_cache_of_several_lengths() -> None:
-    # Two queries end each of three sequences, whose last key is the last valid one.
-    lengths = np.array([7, 2, 5])
+    # Two queries end each of three sequences, whose last key is the last valid one. Where only one
+    # is valid, the first query stands before it and sees nothing.
+    lengths = np.array([7, 2, 1])
     query, key, value = rows((3, 2, 2, 4)), rows((3, 1, 9, 4), seed=1), rows((3, 1, 9, 3), seed=2)
     options: dict[str, Any] = {"causal": True, "key_lengths": lengths, "offset": lengths - 2}
     Call(query, key, value, options).check()
     whole = rw.attention(query, key, value, **options)
+    assert not whole[2, :, 0].any()
     for i, length in enumerate(lengths):
         own = key[i, :, :length], value[i, :, :length]
         alone = rw.attention(query[i], *own, causal=True, offset=int(length) - 2)
@@ -567,6 +569,13 @@ def test_masked_keys_and_values_are_never_read(dtype: str, way: str, queries: in
             assert_same_bits(actual, expected)
 
 
+def test_any_byte_but_0_of_a_mask_is_true() -> None:
+    query, key, value = rows((5, 4)), rows((6, 4), seed=1), rows((6, 3), seed=2)
+    read = np.array([2, 0, 255, 1, 0, 128], np.uint8)
+    expected = rw.attention(query, key, value, mask=read != 0)
+    assert_same_bits(rw.attention(query, key, value, mask=read.view(bool)), expected)
+
+
 @dtypes
 @pytest.mark.parametrize("queries", [1, 60])
 def test_a_row_that_sees_no_key_is_0(queries: int, dtype: str) -> None:
@@ -615,72 +624,6 @@ def test_stages_follow_from_each_other() -> None:
     np.testing.assert_allclose(stages.weights @ value, stages.output, rtol=0, atol=1e-15)
     with pytest.raises(AttributeError):
         stages.output = value  # type: ignore[misc]
-
-
-# Parts
-
-
-def split(call: Call, at: int) -> list[tuple[NDArray[Any], NDArray[np.float64]]]:
-    """Return attention to the keys before and behind a place; sinks go to one part only."""
-    after = {name: option for name, option in call.options.items() if name != "sinks"}
-    key, value = call.key, call.value
-    return [
-        rw.attention_with_lse(call.query, key[..., :at, :], value[..., :at, :], **call.options),
-        rw.attention_with_lse(call.query, key[..., at:, :], value[..., at:, :], **after),
-    ]
-
-
-@dtypes
-@pytest.mark.parametrize("sinks", [-INF, 1.0])
-@pytest.mark.parametrize("at", [0, 1, 100, 128, 200])
-def test_parts_join_to_the_whole(at: int, sinks: float, dtype: str) -> None:
-    query, key, value = (rows((2, n, 6), dtype, n) for n in (9, 200, 201))
-    value = value[:, :200]
-    call = Call(query, key, value, {"sinks": sinks})
-    expected, allowed = call.expected()
-    joined, lse = rw.merge_attention(*zip(*split(call, at), strict=True))
-    assert joined.dtype == DTYPES[dtype]
-    assert lse.dtype == np.float64
-    # Parts are rounded to the dtype, and the whole once more.
-    size = np.abs(call.value.astype(float)).max()
-    level = 2 * UNIT[dtype] * size
-    assert_within(joined, expected.output, 2 * allowed.output + level)
-    assert_within(lse, expected.lse, 2 * allowed.lse)
-
-
-def test_parts_join_in_any_tree() -> None:
-    query, key, value = rows((3, 6)), 3 * rows((60, 6), seed=1), rows((60, 5), seed=2)
-    parts = [
-        rw.attention_with_lse(query, key[i : i + 12], value[i : i + 12]) for i in range(0, 60, 12)
-    ]
-    whole, whole_lse = rw.attention_with_lse(query, key, value)
-    outputs, lses = zip(*parts, strict=True)
-    at_once = rw.merge_attention(np.array(outputs), np.array(lses))
-    left = parts[0]
-    for part in parts[1:]:
-        left = rw.merge_attention([left[0], part[0]], [left[1], part[1]])
-    pairs = [rw.merge_attention(*zip(*parts[i : i + 2], strict=True)) for i in (0, 2, 4)]
-    tree = rw.merge_attention(*zip(*pairs, strict=True))
-    levels, size = {"at once": 1, "left": 4, "tree": 2}, np.abs(value).max()
-    for name, (output, lse) in {"at once": at_once, "left": left, "tree": tree}.items():
-        allowed = (2 * levels[name] + 30) * UNIT["float64"]
-        np.testing.assert_allclose(output, whole, rtol=0, atol=allowed * size)
-        np.testing.assert_allclose(lse, whole_lse, rtol=0, atol=allowed * 10)
-    backwards = rw.merge_attention(outputs[::-1], lses[::-1])
-    np.testing.assert_allclose(backwards[0], at_once[0], rtol=0, atol=4e-16 * size)
-
-
-@dtypes
-def test_parts_that_saw_nothing_change_nothing(dtype: str) -> None:
-    output, lse = rw.attention_with_lse(*(rows((4, 6), dtype, i) for i in range(3)))
-    empty = np.full_like(output, 7), np.full_like(lse, -INF)
-    for parts in ([(output, lse), empty], [empty, (output, lse), empty], [(output, lse)]):
-        joined, joined_lse = rw.merge_attention(*zip(*parts, strict=True))
-        assert_same_bits(joined, output)
-        assert_same_bits(joined_lse, lse)
-    joined, joined_lse = rw.merge_attention([empty[0]] * 2, [empty[1]] * 2)
-    assert not joined.any()
-    assert np.isneginf(joined_lse).all()
 
 
 def test_nothing_that_is_given_is_changed() -> None:

@@ -1,5 +1,6 @@
 """Attention: the same bits wherever it is computed, and the memory and time that it takes."""
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +57,15 @@ def test_bits_do_not_depend_on_the_number_of_threads(dtype: str, case: str) -> N
             found[1].add(lse.tobytes())
             found[2].add(rw.attention_weights(*arguments[:2], **given).tobytes())
     assert [len(bits) for bits in found] == [1, 1, 1]
+
+
+def test_calls_of_many_threads_at_once_have_the_bits_of_one() -> None:
+    arguments = data("float32")
+    expected = rw.attention(*arguments)
+    with ThreadPoolExecutor(8) as pool:
+        calls = [pool.submit(rw.attention, *arguments) for _ in range(40)]
+        for call in calls:
+            assert_same_bits(call.result(), expected)
 
 
 @cases
@@ -192,6 +202,8 @@ def test_rows_may_be_one_row_again_and_again(dtype: str) -> None:
     key = np.broadcast_to(row, (3, 2, 150, 20))
     query, _, value = data(dtype, queries=60, keys=150)
     assert_same_bits(rw.attention(query, key, value), rw.attention(query, key.copy(), value))
+    one = np.broadcast_to(row, query.shape)
+    assert_same_bits(rw.attention(one, key, value), rw.attention(one.copy(), key, value))
     constant = np.broadcast_to(row[:1], (3, 2, 150, 18))
     expected = rw.attention(query, key, constant.copy())
     assert_same_bits(rw.attention(query, key, constant), expected)
@@ -230,6 +242,7 @@ STATUS = Path("/proc/self/status")
 def test_no_array_of_scores_is_ever_held(run_python: RunPython, queries: int) -> None:
     result = run_python(f"""
 import re
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 import numpy as np
 import ropewalk as rw

@@ -39,9 +39,9 @@ CASES: dict[str, tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = {
 }  # fmt: skip
 
 
-def drawn(case: str, dtype: str) -> Call:
+def drawn(case: str, dtype: str, value_dim: int) -> Call:
     of_query, of_key, options = CASES[case]
-    value = rows((*of_key[:-1], 24), dtype, 3)
+    value = rows((*of_key[:-1], value_dim), dtype, 3)
     return Call(rows(of_query, dtype, 1), rows(of_key, dtype, 2), value, options)
 
 
@@ -56,7 +56,7 @@ def assert_agree(call: Call, theirs: NDArray[Any]) -> None:
 @dtypes
 def test_pytorch(dtype: str, case: str) -> None:
     torch = pytest.importorskip("torch")
-    call = drawn(case, dtype)
+    call = drawn(case, dtype, 24)
     options = dict(call.options)
     given = options.get("mask", options.get("bias"))
     if given is not None and given.dtype != bool:
@@ -71,10 +71,11 @@ def test_pytorch(dtype: str, case: str) -> None:
     assert_agree(call, theirs.numpy())
 
 
-@pytest.mark.parametrize("case", CASES)
+# Where a row sees nothing, it gives the mean of all values.
+@pytest.mark.parametrize("case", [case for case in CASES if case != "a row that sees nothing"])
 def test_jax(case: str) -> None:
     jax = pytest.importorskip("jax")
-    call = drawn(case, "float32")
+    call = drawn(case, "float32", CASES[case][1][-1])
     options = dict(call.options)
     if "bias" in options:
         options["bias"] = options["bias"][None].astype(np.float32)
@@ -85,11 +86,11 @@ def test_jax(case: str) -> None:
     # Its arrays are (batch, length, heads, width).
     data = (x.swapaxes(1, 2) for x in (call.query, call.key, call.value))
     theirs = jax.nn.dot_product_attention(*data, **options)
-    if case != "a row that sees nothing":  # it gives the mean of all values there
-        assert_agree(call, np.asarray(theirs).swapaxes(1, 2))
+    assert_agree(call, np.asarray(theirs).swapaxes(1, 2))
 
 
-@pytest.mark.parametrize("case", ATTENTION)
+# ONNX Runtime 1.31 wants a mask as long as the keys.
+@pytest.mark.parametrize("case", [name for name in ATTENTION if not name.endswith("padded_kv")])
 def test_onnx_runtime(case: str) -> None:
     onnxruntime = pytest.importorskip("onnxruntime")
     session = onnxruntime.InferenceSession(Path(NODES / case / "model.onnx").read_bytes())

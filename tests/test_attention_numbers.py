@@ -243,6 +243,37 @@ def test_a_key_of_nan_or_a_logit_of_infinity_spoils_the_rows_that_see_it(
     assert np.isnan(output[40:].astype(float)).all()
 
 
+@pytest.mark.parametrize("spoiled", [NAN, INF])
+@dtypes
+def test_a_bias_that_is_not_finite_spoils_its_row(dtype: str, spoiled: float) -> None:
+    query, key, value = rows((60, 6), dtype), rows((9, 6), dtype, 1), rows((9, 5), dtype, 2)
+    bias = np.zeros((60, 9))
+    expected = rw.attention(query, key, value, bias=bias, causal=True, offset=-40)
+    bias[45] = spoiled  # this query sees keys 0 to 5
+    bias[44, 5:] = spoiled  # and this one 0 to 4
+    output = rw.attention(query, key, value, bias=bias, causal=True, offset=-40)
+    assert np.isnan(output[45].astype(float)).all()
+    output[45] = expected[45]
+    assert_same_bits(output, expected)
+
+
+@dtypes
+def test_a_soft_cap_makes_infinity_finite(dtype: str) -> None:
+    key = np.array([[INF], [-INF], [0.0], [NAN]], DTYPES[dtype])
+    query = np.ones((2, 1), DTYPES[dtype])
+    capped = rw.attention_stages(query, key, key, softcap=2.0, mask=[True] * 3 + [False]).capped
+    np.testing.assert_array_equal(capped.astype(float), [[2, -2, 0, NAN]] * 2)
+
+
+@dtypes
+def test_masked_keys_weigh_nothing_even_in_a_row_of_nan(dtype: str) -> None:
+    query, key = rows((60, 6), dtype), rows((60, 6), dtype, 1)
+    query[50] = NAN
+    weights = rw.attention_weights(query, key, causal=True).astype(float)
+    assert np.isnan(weights[50, :51]).all()
+    assert (weights[50, 51:] == 0).all()
+
+
 @dtypes
 def test_a_logit_of_minus_infinity_weighs_nothing(dtype: str) -> None:
     query, key, value = abs(rows((60, 6), dtype)), rows((90, 6), dtype, 1), rows((90, 5), dtype, 2)

@@ -1,0 +1,117 @@
+"""Attention to parts of the keys, merged to attention to all of them."""
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from tests.test_attention import INF, Call, assert_within, dtypes
+from tests.test_rotary import DTYPES, UNIT, assert_same_bits, rows
+
+import ropewalk as rw
+
+Part = tuple[NDArray[Any], NDArray[np.float64]]
+
+
+def call_of(dtype: str, **options: Any) -> Call:
+    query, key, value = (rows((2, n, 6), dtype, n) for n in (9, 200, 201))
+    return Call(query, (3 * key).astype(DTYPES[dtype]), value[:, :200], options)
+
+
+def parts_of(call: Call, *edges: int) -> list[Part]:
+    """Return attention to the keys between each two edges; sinks go to the first part only."""
+    options, parts = dict(call.options), []
+    for begin, end in pairwise(edges):
+        keys = np.s_[..., begin:end, :]
+        parts.append(rw.attention_with_lse(call.query, call.key[keys], call.value[keys], **options))
+        options.pop("sinks", None)
+    return parts
+
+
+def merged(*parts: Part) -> Part:
+    outputs, lses = zip(*parts, strict=True)
+    return rw.merge_attention(outputs, lses)
+
+
+def check(call: Call, found: Part, levels: int) -> None:
+    """Compare with the reference: 2 units of the dtype for every level of merging.
+
+    What the parts are off by, and what the errors of their log-sum-exps move from one to the other,
+    is each at most what the whole may be off by.
+    """
+    expected, allowed = call.expected()
+    size = np.abs(call.value.astype(float)).max()
+    output, lse = found
+    assert output.dtype == call.dtype
+    assert lse.dtype == np.float64
+    level = 2 * levels * UNIT[call.dtype.name] * size
+    assert_within(output, expected.output, 2 * allowed.output + level)
+    assert_within(lse, expected.lse, 2 * allowed.lse)
+
+
+@pytest.mark.parametrize("options", [{}, {"sinks": [1.0, -INF]}, {"softcap": 2.0}], ids=str)
+@pytest.mark.parametrize("at", [0, 1, 100, 128, 200])
+@dtypes
+def test_two_parts_merge_to_the_whole(dtype: str, at: int, options: dict[str, Any]) -> None:
+    call = call_of(dtype, **options)
+    check(call, merged(*parts_of(call, 0, at, 200)), 1)
+
+
+@dtypes
+def test_parts_merge_in_any_tree(dtype: str) -> None:
+    call = call_of(dtype, sinks=0.5)
+    parts = parts_of(call, 0, 40, 80, 120, 160, 200)
+    at_once = merged(*parts)
+    check(call, at_once, 1)
+    check(call, merged(*parts[::-1]), 1)
+    one_by_one = parts[0]
+    for other in parts[1:]:
+        one_by_one = merged(one_by_one, other)
+    check(call, one_by_one, 4)
+    in_pairs = merged(merged(*parts[:2]), merged(*parts[2:4]))
+    check(call, merged(in_pairs, parts[4]), 3)
+
+
+def test_parts_are_a_sequence_or_lie_on_axis_0() -> None:
+    call = call_of("float32")
+    outputs, lses = zip(*parts_of(call, 0, 40, 80, 120, 160, 200), strict=True)
+    expected = rw.merge_attention(outputs, lses)
+    for of_outputs, of_lses in ((list(outputs), list(lses)), (np.array(outputs), np.array(lses))):
+        for actual, plain in zip(rw.merge_attention(of_outputs, of_lses), expected, strict=True):
+            assert_same_bits(actual, plain)
+
+
+def test_causal_parts_know_where_they_begin() -> None:
+    query, key, value = rows((60, 6)), rows((60, 6), seed=1), rows((60, 5), seed=2)
+    call = Call(query, key, value, {"causal": True})
+    parts = [
+        rw.attention_with_lse(
+            query, key[begin : begin + 20], value[begin : begin + 20], causal=True, offset=-begin
+        )
+        for begin in (0, 20, 40)
+    ]
+    assert np.isneginf(parts[2][1][:40]).all()
+    check(call, merged(*parts), 1)
+
+
+@dtypes
+def test_parts_that_saw_nothing_change_nothing(dtype: str) -> None:
+    (whole,) = parts_of(call_of(dtype), 0, 200)
+    output, lse = whole
+    empty = np.full_like(output, np.nan), np.full_like(lse, -INF)
+    for parts in ([whole, empty], [empty, whole, empty], [whole]):
+        joined, joined_lse = merged(*parts)
+        assert_same_bits(joined, output)
+        assert_same_bits(joined_lse, lse)
+    joined, joined_lse = merged(empty, empty)
+    assert not joined.any()
+    assert np.isneginf(joined_lse).all()
+
+
+def test_results_are_new_arrays() -> None:
+    (whole,) = parts_of(call_of("float64"), 0, 200)
+    for array, given in zip(merged(whole), whole, strict=True):
+        assert not np.shares_memory(array, given)
+        assert array.flags.owndata
+        assert array.flags.c_contiguous
