@@ -7,6 +7,7 @@ installed, and English ones elsewhere.
 
 try:
     from ropewalk.plot._articles import article_figures
+    from ropewalk.plot._attention import attention_mask, attention_stages, attention_weights
     from ropewalk.plot._clocks import clock_hands
     from ropewalk.plot._rotation import angle_error, matrix, rotation, score_by_distance
     from ropewalk.plot._schedules import wavelengths
@@ -19,6 +20,9 @@ except ModuleNotFoundError as error:
 __all__ = [
     "angle_error",
     "article_figures",
+    "attention_mask",
+    "attention_stages",
+    "attention_weights",
     "clock_hands",
     "heatmap",
     "matrix",

@@ -51,6 +51,18 @@ JAPANESE = {
     "rounding of a cosine to bfloat16": "余弦の bfloat16 への丸め",
     "row": "行",
     "column": "列",
+    "query": "クエリ",
+    "key": "キー",
+    "feature": "特徴",
+    "head {}": "ヘッド {}",
+    "scores": "スコア",
+    "capped": "ソフトキャップ後のスコア",
+    "biased": "バイアス後のスコア",
+    "weights": "重み",
+    "output": "出力",
+    "sees": "見える",
+    "masked": "マスク",
+    "exactly 0": "ちょうど 0",
 }
 
 Words = dict[str, Any]  # properties of a Text: what it says, and in which fonts
@@ -92,6 +104,27 @@ def own_words(labels: Sequence[str] | None, default: list[Words], lang: Lang) ->
         msg = f"labels must be {len(default)} strings, got {len(labels)}"
         raise ValueError(msg)
     return [{"text": label, **_font(lang)} for label in labels]
+
+
+def token_labels(name: str, tokens: Sequence[str] | None, count: int) -> Words:
+    """Return tokens as labels of ticks, letter for letter; none where there are none.
+
+    A token that no font has all letters of is shown by its number.
+    """
+    if tokens is None:
+        return {}
+    if len(tokens) != count:
+        msg = f"{name} must be {count} strings, got {len(tokens)}"
+        raise ValueError(msg)
+    font = _font("ja")
+    letters: set[int] = set()
+    for family in font.get("family", rcParams["font.family"]):
+        path = font_manager.findfont(font_manager.FontProperties(family=[family]))
+        letters.update(font_manager.get_font(path).get_charmap())
+    labels = [
+        token if letters.issuperset(map(ord, token)) else str(i) for i, token in enumerate(tokens)
+    ]
+    return {"labels": labels, "parse_math": False, **font}
 
 
 def legend(ax: Axes, curves: Sequence[Line2D], names: Sequence[Words]) -> None:

@@ -1,0 +1,423 @@
+"""Attention: weights, masks and the stages between them, as maps of queries and keys."""
+
+from collections.abc import Callable, Mapping, Sequence
+from math import ceil
+from typing import Any
+
+import numpy as np
+from matplotlib import colormaps, rcParams
+from matplotlib import pyplot as plt
+from matplotlib.axes import Axes
+from matplotlib.colors import Colormap, ListedColormap
+from matplotlib.image import AxesImage
+from matplotlib.patches import Patch
+from matplotlib.ticker import MaxNLocator
+from numpy.typing import ArrayLike, NDArray
+
+from ropewalk import AttentionStages, _arrays
+from ropewalk._attention import _visible
+from ropewalk.plot import _canvas
+from ropewalk.plot._canvas import COLOURS, Lang, Words
+
+Map = tuple[Words, NDArray[Any]]  # its title, and its values: queries down, keys across
+
+NOT_FINITE = "0.6"
+FROM_0_TO_1 = colormaps["cividis"].with_extremes(bad=NOT_FINITE)
+AROUND_ZERO = colormaps["RdBu_r"].with_extremes(bad=NOT_FINITE)
+SEES = ListedColormap([COLOURS[0]])
+MASKED = {"hatch": "////", "edgecolor": "0.55", "linewidth": 0}
+LETTER = 0.65  # width and space of a letter, in sizes of the font
+LEGIBLE = 7.0  # smallest size of a font (points)
+DARK = 0.45  # brightness below which white letters are told better from it than black ones
+
+
+def attention_weights(
+    weights: ArrayLike | Mapping[str, ArrayLike],
+    /,
+    *,
+    tokens: Sequence[str] | None = None,
+    key_tokens: Sequence[str] | None = None,
+    ax: Axes | Sequence[Axes] | None = None,
+    lang: Lang = "en",
+) -> list[Axes]:
+    """Heat maps of attention weights, queries down and keys across.
+
+    Cells show their values where these are legible. Weights of exactly 0, as masked keys have, are
+    hatched.
+
+    Parameters
+    ----------
+    weights : array_like or mapping of str to array_like
+        Weights from 0 to 1, of shape (query length, key length) or (heads, query length, key
+        length); or several of shape (query length, key length), each under its title.
+    tokens : sequence of str, optional
+        The queries, and the keys too where they are as many; numbers unless given. A token that no
+        font can draw is a number.
+    key_tokens : sequence of str, optional
+        The keys.
+    ax : Axes or sequence of Axes, optional
+        Where to draw, one for each heat map; a new figure unless given.
+    lang : {"en", "ja"}, default "en"
+        Language of the labels.
+
+    Returns
+    -------
+    list of Axes
+        One for each heat map.
+
+    Raises
+    ------
+    ValueError
+        If a shape does not fit, a weight lies outside of 0 to 1, or tokens or Axes are not as many
+        as needed.
+    TypeError
+        If `weights` are complex or no numbers.
+
+    See Also
+    --------
+    attention_stages : What weights are made from.
+    ropewalk.attention_weights : The weights.
+
+    References
+    ----------
+    Bahdanau, Cho and Bengio, Neural Machine Translation by Jointly Learning to Align and Translate,
+    2014, arXiv:1409.0473, figure 3.
+
+    Examples
+    --------
+    >>> import ropewalk as rw
+    >>> from matplotlib.figure import Figure
+    >>> x = [[1.0, 0.0], [0.0, 1.0]]
+    >>> weights = rw.attention_weights(x, x, causal=True)
+    >>> (ax,) = rw.plot.attention_weights(weights, tokens="ab", ax=Figure().add_subplot())
+    >>> [text.get_text() for text in ax.texts]
+    ['1.00', '0.33', '0.67']
+    """
+    maps = _maps("weights", weights, _checked_weights, lang)
+    names = [_names(values.shape, tokens, key_tokens) for _, values in maps]
+    panels = _panels(ax, [values.shape for _, values in maps])
+    for panel, (title, values), name in zip(panels, maps, names, strict=True):
+        image = _draw(panel, values, values == 0, FROM_0_TO_1, (0, 1))
+        _label(panel, title, name, lang)
+    panels[0].figure.colorbar(image, ax=panels)
+    if any((values == 0).any() for _, values in maps):
+        _legend(panels, {"exactly 0": MASKED}, lang)
+    return panels
+
+
+def attention_stages(
+    stages: AttentionStages,
+    /,
+    *,
+    tokens: Sequence[str] | None = None,
+    key_tokens: Sequence[str] | None = None,
+    ax: Sequence[Axes] | None = None,
+    lang: Lang = "en",
+) -> list[Axes]:
+    """Stages of attention side by side: scores, biased scores, weights and output.
+
+    Blue is below zero and red above. Masked keys are hatched, cells show their values where these
+    are legible, and values that are not finite are grey.
+
+    Parameters
+    ----------
+    stages : AttentionStages
+        Stages of one head, as `ropewalk.attention_stages` returns them for data of two dimensions.
+    tokens : sequence of str, optional
+        The queries, and the keys too where they are as many; numbers unless given. A token that no
+        font can draw is a number.
+    key_tokens : sequence of str, optional
+        The keys.
+    ax : sequence of Axes, optional
+        Where to draw, one for each stage; a new figure unless given.
+    lang : {"en", "ja"}, default "en"
+        Language of the labels.
+
+    Returns
+    -------
+    list of Axes
+        Scores, capped scores where there is a soft cap, biased scores, weights, output. Scores of
+        all stages share one scale of colours.
+
+    Raises
+    ------
+    ValueError
+        If the stages are not those of one head, or tokens or Axes are not as many as needed.
+
+    See Also
+    --------
+    attention_weights : Weights of several heads.
+    ropewalk.attention_stages : The stages.
+
+    References
+    ----------
+    Vaswani et al., Attention Is All You Need, 2017, arXiv:1706.03762, figure 2.
+
+    Examples
+    --------
+    >>> import ropewalk as rw
+    >>> from matplotlib.figure import Figure
+    >>> x = [[1.0, 0.0], [0.0, 1.0]]
+    >>> stages = rw.attention_stages(x, x, x, causal=True)
+    >>> panels = rw.plot.attention_stages(stages, ax=Figure().subplots(1, 4))
+    >>> [panel.get_title() for panel in panels]
+    ['scores', 'biased', 'weights', 'output']
+    """
+    if stages.scores.ndim != 2:
+        msg = (
+            "stages must be those of one head, with scores of shape (query length, key length), "
+            f"got shape {stages.scores.shape}"
+        )
+        raise ValueError(msg)
+    scores = {"scores": stages.scores, "capped": stages.capped, "biased": stages.biased}
+    if stages.capped is stages.scores:
+        del scores["capped"]
+    maps = scores | {"weights": stages.weights, "output": stages.output}
+    names = _names(stages.scores.shape, tokens, key_tokens)
+    masked = stages.biased == -np.inf
+    panels = _panels(ax, [masked.shape] * len(maps), most=2, alike=False)
+    for panel, (stage, stored) in zip(panels, maps.items(), strict=True):
+        values = stored.astype(np.float64)
+        hidden = masked if stage in {"biased", "weights"} else np.zeros(values.shape, np.bool_)
+        if stage == "weights":
+            image = _draw(panel, values, hidden, FROM_0_TO_1, (0, 1))
+        else:
+            reach = _reach(*scores.values()) if stage in scores else _reach(values)
+            image = _draw(panel, values, hidden, AROUND_ZERO, (-reach, reach))
+        panel.figure.colorbar(image, ax=panel)
+        if stage == "output":
+            panel.set(aspect="auto", box_aspect=masked.shape[0] / masked.shape[1])
+            _label(panel, _canvas.words(stage, lang), (names[0], {}), lang, across="feature")
+        else:
+            _label(panel, _canvas.words(stage, lang), names, lang)
+    if masked.any():
+        _legend(panels, {"masked": MASKED}, lang)
+    return panels
+
+
+def attention_mask(
+    mask: ArrayLike | Mapping[str, ArrayLike],
+    /,
+    *,
+    tokens: Sequence[str] | None = None,
+    key_tokens: Sequence[str] | None = None,
+    ax: Axes | Sequence[Axes] | None = None,
+    lang: Lang = "en",
+) -> list[Axes]:
+    """Masks of attention: which keys a query sees, queries down and keys across.
+
+    Parameters
+    ----------
+    mask : array_like of bool or mapping of str to array_like of bool
+        True where a query sees a key, of shape (query length, key length) or (heads, query length,
+        key length); or several of shape (query length, key length), each under its title.
+    tokens : sequence of str, optional
+        The queries, and the keys too where they are as many; numbers unless given. A token that no
+        font can draw is a number.
+    key_tokens : sequence of str, optional
+        The keys.
+    ax : Axes or sequence of Axes, optional
+        Where to draw, one for each mask; a new figure unless given.
+    lang : {"en", "ja"}, default "en"
+        Language of the labels.
+
+    Returns
+    -------
+    list of Axes
+        One for each mask: keys that are seen in blue, masked ones hatched.
+
+    Raises
+    ------
+    ValueError
+        If a shape does not fit, or tokens or Axes are not as many as needed.
+    TypeError
+        If `mask` is not boolean.
+
+    See Also
+    --------
+    ropewalk.bias : Masks.
+
+    References
+    ----------
+    Vaswani et al., Attention Is All You Need, 2017, arXiv:1706.03762, section 3.2.3.
+
+    Examples
+    --------
+    >>> import ropewalk as rw
+    >>> from matplotlib.figure import Figure
+    >>> mask = rw.bias.causal_mask(3)
+    >>> (ax,) = rw.plot.attention_mask({"causal": mask}, ax=Figure().add_subplot())
+    >>> ax.get_title()
+    'causal'
+    """
+    maps = _maps("mask", mask, _visible, lang)
+    names = [_names(values.shape, tokens, key_tokens) for _, values in maps]
+    panels = _panels(ax, [values.shape for _, values in maps])
+    for panel, (title, values), name in zip(panels, maps, names, strict=True):
+        panel.imshow(values, alpha=values.astype(float), cmap=SEES, interpolation="nearest")
+        panel.patch.set(**MASKED)
+        if _cell(panel, values.shape) >= LEGIBLE:
+            queries, keys = values.shape
+            panel.hlines(np.arange(1, queries) - 0.5, -0.5, keys - 0.5, "0.8", linewidth=0.5)
+            panel.vlines(np.arange(1, keys) - 0.5, -0.5, queries - 0.5, "0.8", linewidth=0.5)
+        _label(panel, title, name, lang)
+    _legend(panels, {"sees": {"facecolor": COLOURS[0]}, "masked": MASKED}, lang)
+    return panels
+
+
+def _checked_weights(weights: ArrayLike) -> NDArray[np.float64]:
+    array = _arrays.data("weights", weights).astype(np.float64)
+    wrong = array[~((array >= 0) & (array <= 1))]
+    if wrong.size:
+        msg = f"weights must be from 0 to 1, got {wrong[0]}"
+        raise ValueError(msg)
+    return array
+
+
+def _maps(
+    name: str,
+    given: ArrayLike | Mapping[str, ArrayLike],
+    checked: Callable[[ArrayLike], NDArray[Any]],
+    lang: Lang,
+) -> list[Map]:
+    """Return maps of two dimensions, each with its title."""
+    if isinstance(given, Mapping):
+        arrays = [checked(values) for values in given.values()]
+        titles = _canvas.own_words(list(given), [{}] * len(given), lang)
+    else:
+        array = checked(given)
+        heads = array.ndim == 3
+        arrays = list(array) if heads else [array]
+        titles = [_canvas.words("head {}", lang, i) if heads else {} for i in range(len(arrays))]
+    if not arrays or any(array.ndim != 2 or not array.size for array in arrays):
+        shapes = ", ".join(str(array.shape) for array in arrays) or "none"
+        msg = f"{name} must have shape (query length, key length) and not be empty, got {shapes}"
+        raise ValueError(msg)
+    return list(zip(titles, arrays, strict=True))
+
+
+def _names(
+    shape: tuple[int, ...], tokens: Sequence[str] | None, key_tokens: Sequence[str] | None
+) -> tuple[Words, Words]:
+    """Return the labels of queries and keys."""
+    queries, keys = shape
+    if key_tokens is None and queries == keys:
+        key_tokens = tokens
+    return (
+        _canvas.token_labels("tokens", tokens, queries),
+        _canvas.token_labels("key_tokens", key_tokens, keys),
+    )
+
+
+def _panels(
+    ax: Axes | Sequence[Axes] | None,
+    shapes: Sequence[tuple[int, ...]],
+    *,
+    most: int = 3,
+    alike: bool = True,
+) -> list[Axes]:
+    """Return as many Axes as there are maps; new ones stand in rows of at most so many.
+
+    Only the outer sides of a grid are labelled where maps are alike and have one shape.
+    """
+    count = len(shapes)
+    if ax is not None:
+        given = list(np.ravel(np.asarray(ax, dtype=object)))
+        if len(given) != count:
+            msg = f"ax must be as many Axes as there are maps, {count}, got {len(given)}"
+            raise ValueError(msg)
+        return given
+    rows = ceil(count / most)
+    columns = ceil(count / rows)
+    width = _canvas.WIDTH / columns
+    height = 0.8 + min(3.2, 0.75 * width * max(queries / keys for queries, keys in shapes))
+    size = (_canvas.WIDTH, rows * height)
+    _, grid = plt.subplots(rows, columns, figsize=size, layout="compressed", squeeze=False)
+    for spare in grid.flat[count:]:
+        spare.remove()
+    panels = list(grid.flat[:count])
+    if alike and len(set(shapes)) == 1:
+        for place, panel in enumerate(panels):
+            left, bottom = place % columns == 0, place + columns >= count
+            panel.tick_params(labelleft=left, labelbottom=bottom)
+            panel.yaxis.label.set_visible(left)
+            panel.xaxis.label.set_visible(bottom)
+    return panels
+
+
+def _draw(
+    panel: Axes,
+    values: NDArray[np.float64],
+    hidden: NDArray[np.bool_],
+    colours: Colormap,
+    limits: tuple[float, float],
+) -> AxesImage:
+    """Draw a map, its background hatched where it is hidden, and write values into its cells."""
+    panel.patch.set(**MASKED)
+    image = panel.imshow(
+        values,
+        alpha=(~hidden).astype(float),
+        cmap=colours,
+        vmin=limits[0],
+        vmax=limits[1],
+        interpolation="nearest",
+    )
+    longest = max(len(f"{limit:.2f}") for limit in limits)
+    size = min(9.0, _cell(panel, values.shape) / (LETTER * longest))
+    if size < LEGIBLE:
+        return image
+    for query, key in np.argwhere(~hidden):
+        red, green, blue, _ = image.to_rgba(values[query, key])
+        dark = 0.2126 * red + 0.7152 * green + 0.0722 * blue < DARK
+        panel.text(
+            key,
+            query,
+            f"{values[query, key]:z.2f}",
+            size=size,
+            color="white" if dark else "black",
+            ha="center",
+            va="center",
+        )
+    return image
+
+
+def _cell(panel: Axes, shape: tuple[int, ...]) -> float:
+    """Width of a cell in points, with some room for what is drawn beside the map."""
+    width, height = np.array(panel.get_window_extent().size) / panel.figure.dpi * 72
+    return float(0.9 * min(width / shape[1], height / shape[0]))
+
+
+def _label(
+    panel: Axes, title: Words, names: tuple[Words, Words], lang: Lang, across: str = "key"
+) -> None:
+    panel.title.set(**title, parse_math=False)
+    panel.xaxis.label.set(**_canvas.words(across, lang))
+    panel.yaxis.label.set(**_canvas.words("query", lang))
+    for axis, labels in zip((panel.yaxis, panel.xaxis), names, strict=True):
+        if labels:
+            axis.set_ticks(range(len(labels["labels"])), **labels)
+        else:
+            axis.set_major_locator(MaxNLocator("auto", integer=True))
+    if names[1]:
+        keys = names[1]["labels"]
+        wide = LETTER * rcParams["font.size"] * max(map(len, keys)) > _cell(panel, (1, len(keys)))
+        panel.tick_params(axis="x", labelrotation=90 if wide else 0)
+
+
+def _legend(panels: Sequence[Axes], kinds: Mapping[str, Words], lang: Lang) -> None:
+    """Name kinds of cells below the figure."""
+    legend = panels[0].figure.legend(
+        [Patch(**{"facecolor": "none", **kind}) for kind in kinds.values()],
+        [""] * len(kinds),
+        loc="outside lower center",
+        ncols=len(kinds),
+        frameon=False,
+    )
+    for text, kind in zip(legend.get_texts(), kinds, strict=True):
+        text.set(**_canvas.words(kind, lang))
+
+
+def _reach(*arrays: NDArray[Any]) -> float:
+    """Return the largest finite size of a value; 1 where all are 0."""
+    sizes = [np.abs(values[np.isfinite(values)]).max(initial=0.0) for values in arrays]
+    return float(max(sizes)) or 1.0

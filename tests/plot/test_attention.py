@@ -1,0 +1,444 @@
+"""Figures of attention: what is drawn is what was given, and what is masked is seen to be."""
+
+import math
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from matplotlib import font_manager
+from matplotlib import pyplot as plt
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+from numpy.typing import NDArray
+
+import ropewalk as rw
+
+Drawing = Callable[..., list[Axes]]
+
+MASK = np.tri(3, dtype=np.bool_)
+WEIGHTS = MASK / MASK.sum(axis=1, keepdims=True)
+X = [[1.0, 0.0], [0.0, 1.0], [1.0, -1.0]]
+STAGES = rw.attention_stages(X, X, X, causal=True)
+
+DRAWINGS: list[Drawing] = [
+    partial(rw.plot.attention_weights, WEIGHTS),
+    partial(rw.plot.attention_mask, MASK),
+    partial(rw.plot.attention_stages, STAGES),
+]
+
+
+def new_axes(count: int = 1, height: float = 4.0) -> list[Axes]:
+    figure = Figure((6, height), layout="constrained")
+    return list(figure.subplots(1, count, squeeze=False).flat)
+
+
+def axes_for(draw: Drawing) -> list[Axes]:
+    return new_axes(4 if draw is DRAWINGS[2] else 1)
+
+
+def values_of(ax: Axes) -> NDArray[np.float64]:
+    """Values of a map where they are shown, and NaN where the background is."""
+    (image,) = ax.images
+    shown = np.asarray(image.get_alpha()) == 1
+    return np.where(shown, np.asarray(image.get_array(), np.float64), np.nan)
+
+
+def written(ax: Axes) -> dict[tuple[float, float], str]:
+    """What is written at (row, column)."""
+    return {(text.get_position()[1], text.get_position()[0]): text.get_text() for text in ax.texts}
+
+
+def ticks(ax: Axes) -> tuple[list[str], list[str]]:
+    queries, keys = ax.get_yticklabels(), ax.get_xticklabels()
+    return [label.get_text() for label in queries], [label.get_text() for label in keys]
+
+
+def legend_of(ax: Axes) -> list[str]:
+    return [text.get_text() for legend in ax.figure.legends for text in legend.get_texts()]
+
+
+def luminance(colour: Any) -> float:
+    """Relative luminance of WCAG 2.2."""
+    channels = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in colour[:3]]
+    return float(np.dot([0.2126, 0.7152, 0.0722], channels))
+
+
+# All of them
+
+
+@pytest.mark.parametrize("draw", DRAWINGS)
+def test_a_figure_is_made_only_where_none_is_given(draw: Drawing) -> None:
+    plt.switch_backend("agg")
+    given = axes_for(draw)
+    assert draw(ax=given) == given
+    assert plt.get_fignums() == []
+    made = draw()
+    assert {ax.figure for ax in made} == {plt.gcf()}
+    assert plt.gcf().get_size_inches()[0] == 6
+    plt.close("all")
+
+
+@pytest.mark.parametrize("style", ["default", "dark_background"])
+@pytest.mark.parametrize("draw", DRAWINGS)
+def test_settings_and_input_stay_as_they_are(draw: Drawing, style: str) -> None:
+    with plt.style.context(style):
+        settings = dict(mpl.rcParams)
+        draw(ax=axes_for(draw))
+        assert dict(mpl.rcParams) == settings
+    np.testing.assert_array_equal(np.tri(3), MASK)
+    np.testing.assert_array_equal(WEIGHTS[2], [1 / 3] * 3)
+    assert STAGES.biased[0, 1] == -math.inf
+
+
+@pytest.mark.parametrize("draw", DRAWINGS)
+def test_every_drawing_speaks_japanese(draw: Drawing, monkeypatch: pytest.MonkeyPatch) -> None:
+    japanese = ["Noto Sans CJK JP"]
+    monkeypatch.setattr(font_manager, "get_font_names", lambda: japanese)
+    panels = draw(ax=axes_for(draw), lang="ja")
+    said = " ".join(text.get_text() for text in panels[0].figure.findobj(Text))
+    assert "クエリ" in said
+    assert "キー" in said
+    english = (
+        "query",
+        "key",
+        "sees",
+        "masked",
+        "exactly",
+        "scores",
+        "weights",
+        "output",
+        "feature",
+    )
+    assert not any(word in said for word in english)
+
+
+@pytest.mark.parametrize("draw", DRAWINGS)
+def test_an_unknown_language_is_refused(draw: Drawing) -> None:
+    with pytest.raises(ValueError, match="lang must be 'en' or 'ja', got 'fr'"):
+        draw(ax=axes_for(draw), lang="fr")
+
+
+@pytest.mark.parametrize("draw", DRAWINGS)
+def test_queries_go_down_and_keys_across(draw: Drawing) -> None:
+    ax = draw(ax=axes_for(draw), tokens=["a", "b", "c"])[0]
+    assert (ax.get_ylabel(), ax.get_xlabel()) == ("query", "key")
+    assert ticks(ax) == (["a", "b", "c"], ["a", "b", "c"])
+    assert ax.images[0].origin == "upper"
+    assert ax.images[0].get_interpolation() == "nearest"
+
+
+@pytest.mark.parametrize("draw", DRAWINGS)
+def test_tokens_are_drawn_letter_for_letter(draw: Drawing) -> None:
+    panels = draw(ax=axes_for(draw), tokens=["$x", "$a_1$", " \\frac"])
+    assert ticks(panels[0])[0] == ["$x", "$a_1$", " \\frac"]
+    assert not any(label.get_parse_math() for label in panels[0].get_yticklabels())
+    panels[0].get_figure(root=True).draw_without_rendering()  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("draw", DRAWINGS)
+def test_tokens_that_no_font_can_draw_are_numbers(
+    draw: Drawing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(font_manager, "get_font_names", lambda: ["DejaVu Sans"])
+    panels = draw(ax=axes_for(draw), tokens=["これ", "é", "\n"])
+    assert ticks(panels[0])[0] == ["0", "é", "2"]
+    panels[0].get_figure(root=True).draw_without_rendering()  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("draw", DRAWINGS)
+def test_japanese_tokens_are_drawn_where_a_font_is_found(
+    draw: Drawing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """STIX stands in for a Japanese font: it has the letter that DejaVu Sans has not."""
+    letter = "\N{TELEPHONE RECORDER}"
+    monkeypatch.setattr("ropewalk.plot._canvas.JAPANESE_FONTS", ("STIXGeneral",))
+    ax = draw(ax=axes_for(draw), tokens=[letter, "a", "b"])[0]
+    assert ticks(ax)[0] == [letter, "a", "b"]
+    family = ax.get_yticklabels()[0].get_fontfamily()
+    assert family == [*mpl.rcParams["font.family"], "STIXGeneral"]
+    ax.get_figure(root=True).draw_without_rendering()  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("draw", DRAWINGS)
+def test_without_tokens_whole_numbers_count(draw: Drawing) -> None:
+    ax = draw(ax=axes_for(draw))[0]
+    assert all(place == round(place) for place in [*ax.get_xticks(), *ax.get_yticks()])
+
+
+@pytest.mark.parametrize(("token", "angle"), [("a", 0), ("incomprehensibilities", 90)])
+def test_long_tokens_stand_upright_below_their_keys(token: str, angle: float) -> None:
+    (ax,) = rw.plot.attention_weights(WEIGHTS, tokens=[token, "b", "c"], ax=new_axes())
+    assert {label.get_rotation() for label in ax.get_xticklabels()} == {angle}
+    assert {label.get_rotation() for label in ax.get_yticklabels()} == {0}
+
+
+@pytest.mark.parametrize("draw", DRAWINGS)
+def test_tokens_are_as_many_as_queries_and_keys(draw: Drawing) -> None:
+    with pytest.raises(ValueError, match="tokens must be 3 strings, got 2"):
+        draw(ax=axes_for(draw), tokens=["a", "b"])
+    with pytest.raises(ValueError, match="key_tokens must be 3 strings, got 4"):
+        draw(ax=axes_for(draw), key_tokens="abcd")
+
+
+@pytest.mark.parametrize("draw", DRAWINGS)
+def test_axes_are_as_many_as_maps(draw: Drawing) -> None:
+    with pytest.raises(ValueError, match=r"ax must be as many Axes as there are maps, \d, got 2"):
+        draw(ax=new_axes(2))
+
+
+@pytest.mark.parametrize("draw", DRAWINGS)
+@pytest.mark.parametrize("style", ["default", "dark_background"])
+def test_masked_cells_are_the_hatched_background(draw: Drawing, style: str) -> None:
+    with plt.style.context(style):
+        panel = draw(ax=axes_for(draw))[1 if draw is DRAWINGS[2] else 0]
+    np.testing.assert_array_equal(np.isnan(values_of(panel)), ~MASK)
+    assert panel.patch.get_hatch()
+    # Grey lines stand out from a white and from a black background.
+    assert 0.1 < luminance(panel.patch.get_edgecolor()) < 0.5
+
+
+# Weights
+
+
+def test_weights_are_drawn_and_written() -> None:
+    (ax,) = rw.plot.attention_weights([[0.25, 0.75], [1.0, 0.0]], ax=new_axes())
+    np.testing.assert_array_equal(values_of(ax), [[0.25, 0.75], [1.0, np.nan]])
+    assert written(ax) == {(0, 0): "0.25", (0, 1): "0.75", (1, 0): "1.00"}
+    assert ax.images[0].get_clim() == (0, 1)
+    assert legend_of(ax) == ["exactly 0"]
+
+
+def test_there_is_no_legend_where_nothing_is_hatched() -> None:
+    (ax,) = rw.plot.attention_weights([[0.5, 0.5]], ax=new_axes())
+    assert legend_of(ax) == []
+
+
+def test_lightness_grows_with_the_weight() -> None:
+    image = rw.plot.attention_weights([[0.5, 0.5]], ax=new_axes())[0].images[0]
+    lightness = [luminance(colour) for colour in image.get_cmap()(np.linspace(0, 1, 64))]
+    assert (np.diff(lightness) > 0).all()
+
+
+@pytest.mark.parametrize("draw", [rw.plot.attention_weights, rw.plot.attention_stages])
+def test_what_is_written_stands_out_from_its_cell(draw: Drawing) -> None:
+    """By 3 to 1 at the least, as WCAG 2.2 asks of graphics."""
+    weights = np.linspace(0.001, 1, 36).reshape(6, 6)
+    scores = np.linspace(-1, 1, 36).reshape(6, 6)
+    stages = rw.AttentionStages(scores, scores, scores, weights, np.zeros(6), scores)
+    given = [new_axes()[0] for _ in range(4)]
+    panels = (
+        draw(stages, ax=given) if draw is rw.plot.attention_stages else draw(weights, ax=given[0])
+    )
+    for panel in panels:
+        image = panel.images[0]
+        assert len(panel.texts) == 36
+        for (row, column), text in zip(written(panel), panel.texts, strict=True):
+            cell = image.to_rgba(np.asarray(image.get_array())[int(row), int(column)])
+            dim, bright = sorted([luminance(cell), luminance(mpl.colors.to_rgb(text.get_color()))])
+            assert (bright + 0.05) / (dim + 0.05) > 3
+
+
+def test_values_are_written_only_where_they_can_be_read() -> None:
+    few = rw.plot.attention_weights(np.full((6, 6), 1 / 6), ax=new_axes())[0]
+    many = rw.plot.attention_weights(np.full((40, 40), 1 / 40), ax=new_axes())[0]
+    assert len(few.texts) == 36
+    assert len(many.texts) == 0
+
+
+def test_heads_are_a_grid_with_one_bar_of_colours() -> None:
+    plt.switch_backend("agg")
+    weights = np.full((4, 2, 2), 0.5)
+    panels = rw.plot.attention_weights(weights, tokens="ab")
+    assert [panel.get_title() for panel in panels] == ["head 0", "head 1", "head 2", "head 3"]
+    (bar,) = set(panels[0].figure.axes) - set(panels)
+    panels[0].get_figure(root=True).draw_without_rendering()
+    assert bar.get_window_extent().height > 2 * panels[0].get_window_extent().height
+    shown = [panel.yaxis.label.get_visible() for panel in panels]
+    assert shown == [True, False, True, False]
+    shown = [panel.xaxis.label.get_visible() for panel in panels]
+    assert shown == [False, False, True, True]
+    plt.close("all")
+
+
+def test_every_column_of_a_grid_is_labelled_at_its_end() -> None:
+    plt.switch_backend("agg")
+    panels = rw.plot.attention_weights(np.full((5, 2, 2), 0.5))
+    assert [panel.xaxis.label.get_visible() for panel in panels] == [False, False, True, True, True]
+    assert len(panels[0].figure.axes) == 6
+    plt.close("all")
+
+
+def test_a_mapping_gives_titles_letter_for_letter() -> None:
+    maps = {"cost in $": [[1.0]], "$_$": [[0.5, 0.5]]}
+    panels = rw.plot.attention_weights(maps, ax=new_axes(2))
+    assert [panel.get_title() for panel in panels] == list(maps)
+    assert not any(panel.title.get_parse_math() for panel in panels)
+    np.testing.assert_array_equal(values_of(panels[1]), [[0.5, 0.5]])
+
+
+def test_fewer_queries_than_keys_have_names_of_their_own() -> None:
+    row = [[0.25, 0.75]]
+    ax = rw.plot.attention_weights(row, tokens=["q"], key_tokens="ab", ax=new_axes())[0]
+    assert ticks(ax) == (["q"], ["a", "b"])
+    ax = rw.plot.attention_weights(row, tokens=["q"], ax=new_axes())[0]
+    assert "q" not in ticks(ax)[1]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
+def test_weights_of_every_dtype_are_drawn(dtype: str) -> None:
+    if dtype == "bfloat16":
+        pytest.importorskip("ml_dtypes")
+    weights = np.array([[0.25, 0.75]]).astype(dtype)
+    (ax,) = rw.plot.attention_weights(weights, ax=new_axes())
+    np.testing.assert_array_equal(values_of(ax), [[0.25, 0.75]])
+
+
+@pytest.mark.parametrize("wrong", [-0.1, 1.5, math.nan, math.inf])
+def test_weights_are_from_0_to_1(wrong: float) -> None:
+    with pytest.raises(ValueError, match=f"weights must be from 0 to 1, got {wrong}"):
+        rw.plot.attention_weights([[0.5, wrong]], ax=new_axes())
+
+
+@pytest.mark.parametrize(
+    ("draw", "dtype"), [(rw.plot.attention_weights, float), (rw.plot.attention_mask, bool)]
+)
+@pytest.mark.parametrize("shape", [(3,), (0, 3), (3, 0), (0, 3, 3), (2, 2, 3, 3)])
+def test_a_map_has_queries_and_keys(draw: Drawing, dtype: type, shape: tuple[int, ...]) -> None:
+    with pytest.raises(ValueError, match=r"must have shape \(query length, key length\) and not"):
+        draw(np.ones(shape, dtype), ax=new_axes())
+    with pytest.raises(ValueError, match=r"must have shape \(query length, key length\) and not"):
+        draw({"title": np.ones(shape, dtype)} if len(shape) == 1 else {}, ax=new_axes())
+
+
+def test_weights_are_numbers() -> None:
+    with pytest.raises(TypeError, match="weights must be"):
+        rw.plot.attention_weights([[1j]], ax=new_axes())
+    with pytest.raises(TypeError, match="weights must be"):
+        rw.plot.attention_weights(MASK, ax=new_axes())
+
+
+# Masks
+
+
+def test_a_mask_is_drawn_as_it_is() -> None:
+    (ax,) = rw.plot.attention_mask(rw.bias.causal_mask(2, 4, offset=1), ax=new_axes())
+    # By hand: key j <= i + 1.
+    np.testing.assert_array_equal(~np.isnan(values_of(ax)), [[1, 1, 0, 0], [1, 1, 1, 0]])
+    assert legend_of(ax) == ["sees", "masked"]
+
+
+def test_lines_part_the_cells_of_small_masks() -> None:
+    few, many = (
+        rw.plot.attention_mask(rw.bias.causal_mask(length), ax=new_axes())[0] for length in (4, 200)
+    )
+    assert len(few.collections) == 2
+    assert len(many.collections) == 0
+
+
+def test_the_legend_has_the_colour_and_the_hatch_of_the_cells() -> None:
+    (ax,) = rw.plot.attention_mask(MASK, ax=new_axes())
+    sees, masked = ax.figure.legends[0].get_patches()
+    assert ax.images[0].to_rgba(1.0) == pytest.approx(sees.get_facecolor())
+    assert masked.get_hatch() == ax.patch.get_hatch()
+    assert not sees.get_hatch()
+
+
+def test_masks_of_several_shapes_stand_side_by_side() -> None:
+    plt.switch_backend("agg")
+    masks = {"upper left": rw.bias.causal_mask(3, 5, offset=0), "square": MASK}
+    panels = rw.plot.attention_mask(masks)
+    assert [panel.get_title() for panel in panels] == list(masks)
+    assert [panel.images[0].get_array().shape for panel in panels] == [(3, 5), (3, 3)]
+    assert all(panel.yaxis.label.get_visible() for panel in panels)
+    plt.close("all")
+
+
+def test_a_mask_is_boolean() -> None:
+    with pytest.raises(TypeError, match=r"mask must be boolean, True .* got dtype int64"):
+        rw.plot.attention_mask([[1, 0]], ax=new_axes())
+
+
+# Stages
+
+
+def test_stages_are_drawn_in_their_order() -> None:
+    panels = rw.plot.attention_stages(STAGES, tokens=["a", "b", "c"], ax=new_axes(4))
+    assert [panel.get_title() for panel in panels] == ["scores", "biased", "weights", "output"]
+    # Scores by hand: inner products over the square root of 2, and what is masked by MASK.
+    scores = np.array([[1, 0, 1], [0, 1, -1], [1, -1, 2]]) / math.sqrt(2)
+    np.testing.assert_allclose(values_of(panels[0]), scores, rtol=1e-15)
+    np.testing.assert_allclose(values_of(panels[1]), np.where(MASK, scores, np.nan), rtol=1e-15)
+    exponentials = np.exp(scores) * MASK
+    weights = exponentials / exponentials.sum(axis=1, keepdims=True)
+    expected = np.where(MASK, weights, np.nan)
+    np.testing.assert_allclose(values_of(panels[2]), expected, rtol=1e-15)
+    np.testing.assert_allclose(values_of(panels[3]), weights @ X, rtol=0, atol=1e-15)
+    assert panels[3].get_xlabel() == "feature"
+    assert ticks(panels[3])[0] == ["a", "b", "c"]
+    assert "a" not in ticks(panels[3])[1]
+    assert legend_of(panels[0]) == ["masked"]
+
+
+def test_a_soft_cap_is_a_stage_of_its_own() -> None:
+    stages = rw.attention_stages(X, X, X, softcap=1.0)
+    panels = rw.plot.attention_stages(stages, ax=new_axes(5))
+    assert panels[1].get_title() == "capped"
+    np.testing.assert_allclose(values_of(panels[1]), np.tanh(values_of(panels[0])), rtol=1e-14)
+    assert legend_of(panels[0]) == []
+
+
+def test_zero_is_white_and_scores_share_a_scale() -> None:
+    stages = rw.attention_stages(X, X, X, bias=[-5.0, 0.0, 0.0])
+    panels = rw.plot.attention_stages(stages, ax=new_axes(4))
+    images = [panel.images[0] for panel in panels]
+    reach = 5.0  # of query 1 and key 0, whose product is 0
+    assert images[0].get_clim() == images[1].get_clim() == (-reach, reach)
+    assert images[2].get_clim() == (0, 1)
+    largest = float(np.abs(stages.output).max())
+    assert images[3].get_clim() == (-largest, largest)
+    assert luminance(images[0].to_rgba(0.0)) > 0.9
+    red, _, blue, _ = images[0].to_rgba(reach)
+    assert red > 2 * blue
+    red, _, blue, _ = images[0].to_rgba(-reach)
+    assert blue > 2 * red
+
+
+def test_stages_have_one_size_whatever_the_width_of_the_values() -> None:
+    stages = rw.attention_stages(X, X, np.ones((3, 20)))
+    panels = rw.plot.attention_stages(stages, ax=new_axes(4))
+    panels[0].get_figure(root=True).draw_without_rendering()
+    sizes = [panel.get_window_extent().size for panel in panels]
+    np.testing.assert_allclose(sizes, [sizes[0]] * 4, rtol=0.02)
+
+
+def test_what_is_not_finite_is_grey_and_named() -> None:
+    key = [[1.0, 0.0], [math.nan, 0.0], [0.0, 1.0]]
+    stages = rw.attention_stages(X, key, X, key_lengths=1)
+    panels = rw.plot.attention_stages(stages, ax=[new_axes()[0] for _ in range(4)])
+    assert written(panels[0])[0, 1] == "nan"
+    assert (0, 1) not in written(panels[1])
+    grey = panels[0].images[0].to_rgba(np.ma.masked_invalid([math.nan]))[0]
+    assert grey[0] == grey[1] == grey[2]
+    assert 0 < grey[0] < 1
+    assert grey[3] == 1
+
+
+def test_zeros_alone_are_drawn() -> None:
+    nothing = np.zeros((2, 2))
+    panels = rw.plot.attention_stages(
+        rw.attention_stages(nothing, nothing, nothing), ax=new_axes(4)
+    )
+    assert panels[0].images[0].get_clim() == (-1, 1)
+    panels[0].get_figure(root=True).draw_without_rendering()
+
+
+def test_stages_of_several_heads_are_refused() -> None:
+    x = np.ones((2, 3, 4))
+    with pytest.raises(
+        ValueError, match=r"stages must be those of one head.*got shape \(2, 3, 3\)"
+    ):
+        rw.plot.attention_stages(rw.attention_stages(x, x, x))
