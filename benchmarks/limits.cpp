@@ -6,7 +6,7 @@
 #include "plans/pool.hpp"
 
 #if defined(__x86_64__)
-#include <emmintrin.h>
+#include <immintrin.h>
 #endif
 
 namespace {
@@ -74,3 +74,65 @@ extern "C" void stream_memory(char* p, std::int64_t bytes, int threads) {
     fill_memory(p, bytes, threads);
 #endif
 }
+
+#if defined(__x86_64__)
+namespace {
+
+// Multiply and add as often as registers allow; GCC and Clang compile each for its processors.
+__attribute__((target("avx512f"))) double multiply_add_512(std::int64_t rounds) {
+    __m512 sums[24];
+    for (__m512& sum : sums)
+        sum = _mm512_set1_ps(1.0F);
+    const __m512 x = _mm512_set1_ps(0.5F);
+    for (std::int64_t i = 0; i < rounds; ++i)
+#pragma GCC unroll 24
+        for (__m512& sum : sums) {
+            sum = _mm512_fmadd_ps(sum, x, x);
+            asm volatile("" : "+v"(sum));
+        }
+    return static_cast<double>(rounds) * 24 * 16 * 2;
+}
+
+__attribute__((target("avx2,fma"))) double multiply_add_256(std::int64_t rounds) {
+    __m256 sums[12];
+    for (__m256& sum : sums)
+        sum = _mm256_set1_ps(1.0F);
+    const __m256 x = _mm256_set1_ps(0.5F);
+    for (std::int64_t i = 0; i < rounds; ++i)
+#pragma GCC unroll 12
+        for (__m256& sum : sums) {
+            sum = _mm256_fmadd_ps(sum, x, x);
+            asm volatile("" : "+x"(sum));
+        }
+    return static_cast<double>(rounds) * 12 * 8 * 2;
+}
+
+__attribute__((target("avx2"))) void read_lines(const char* p, std::int64_t bytes) {
+    __m256i all[4] = {};
+    for (std::int64_t i = 0; i + 128 <= bytes; i += 128)
+        for (int j = 0; j < 4; ++j)
+            all[j] = _mm256_or_si256(
+                all[j], _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p + i + 32 * j)));
+    for (__m256i& part : all)
+        asm volatile("" : "+x"(part));
+}
+
+} // namespace
+
+// Float32 operations done, two for each multiplication with addition; 0 without such registers.
+extern "C" double multiply_add(std::int64_t rounds, int threads) {
+    double (*const run)(std::int64_t) = __builtin_cpu_supports("avx512f") ? multiply_add_512
+                                        : __builtin_cpu_supports("fma")   ? multiply_add_256
+                                                                          : nullptr;
+    if (run == nullptr)
+        return 0;
+    const auto task = [&](std::int64_t, int) { run(rounds); };
+    ropewalk::run_tasks(threads, threads, ropewalk::Task(task));
+    return run(1) * static_cast<double>(rounds) * threads;
+}
+
+extern "C" void read_memory(const char* p, std::int64_t bytes, int threads) {
+    in_pieces(bytes, threads,
+              [&](std::int64_t at, std::int64_t size) { read_lines(p + at, size); });
+}
+#endif

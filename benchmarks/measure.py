@@ -104,6 +104,17 @@ class Limits:
         """Return a call of memset on the array's memory."""
         return self._call("fill_memory", array, threads)
 
+    def read(self, array: NDArray[Any], threads: int) -> Call:
+        """Return a call that reads the array's memory."""
+        return self._call("read_memory", array, threads)
+
+    def multiply_add(self, threads: int) -> tuple[Call, float]:
+        """Return a call that multiplies and adds in registers, and how many operations it does."""
+        function = self._library.multiply_add
+        function.restype = ctypes.c_double
+        rounds, count = ctypes.c_int64(200_000), ctypes.c_int(threads)
+        return lambda: function(rounds, count), function(rounds, count)
+
     def stream(self, array: NDArray[Any], threads: int) -> Call:
         """Return a call that fills the array's memory past the cache."""
         return self._call("stream_memory", array, threads)

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "bindings/bindings.hpp"
 #include "plans/softmax.hpp"
@@ -158,6 +159,53 @@ void attend_arrays(const py::array& query, const py::array& key, const py::objec
     run_unlocked([&] { attend(*chosen_kernels, a, threads); });
 }
 
+// Attention without options of arrays that need no conversion and share their leading axes; None
+// for others, which take the general way.
+py::object attend_plainly(const py::handle& query, const py::handle& key, const py::handle& value,
+                          const py::handle& is_causal, int threads) {
+    if (!PyBool_Check(is_causal.ptr()))
+        return py::none();
+    const bool causal = is_causal.ptr() == Py_True;
+    const py::handle handles[] = {query, key, value};
+    const int plain =
+        py::detail::npy_api::NPY_ARRAY_C_CONTIGUOUS_ | py::detail::npy_api::NPY_ARRAY_ALIGNED_;
+    for (const py::handle& handle : handles)
+        if (!Py_IS_TYPE(handle.ptr(), py::detail::npy_api::get().PyArray_Type_) ||
+            (py::detail::array_proxy(handle.ptr())->flags & plain) != plain)
+            return py::none();
+    const auto q = py::reinterpret_borrow<py::array>(query);
+    const auto k = py::reinterpret_borrow<py::array>(key);
+    const auto v = py::reinterpret_borrow<py::array>(value);
+    const py::ssize_t rank = q.ndim();
+    const py::dtype dtype = q.dtype();
+    if (!dtype.is(k.dtype()) || !dtype.is(v.dtype()) || dtype.kind() != 'f' ||
+        dtype.byteorder() != '=' || dtype.itemsize() > 8 || rank < 2 || k.ndim() != rank ||
+        v.ndim() != rank || !std::equal(q.shape(), q.shape() + rank - 2, k.shape()) ||
+        !std::equal(q.shape(), q.shape() + rank - 2, v.shape()) || q.shape(rank - 1) == 0 ||
+        q.shape(rank - 1) != k.shape(rank - 1) || k.shape(rank - 2) != v.shape(rank - 2) ||
+        (causal && q.shape(rank - 2) != k.shape(rank - 2)))
+        return py::none();
+    Attention a{};
+    a.leading.assign(q.shape(), q.shape() + rank - 2);
+    a.queries = q.shape(rank - 2);
+    a.dim = q.shape(rank - 1);
+    a.keys = k.shape(rank - 2);
+    a.value_dim = v.shape(rank - 1);
+    a.type = type_of(q);
+    a.query = rows_of(q, a.leading, a.queries, a.dim);
+    a.key = rows_of(k, a.leading, a.keys, a.dim);
+    a.value = rows_of(v, a.leading, a.keys, a.value_dim);
+    a.scale = 1 / std::sqrt(static_cast<double>(a.dim));
+    a.left = unlimited;
+    a.right = causal ? 0 : unlimited;
+    std::vector<py::ssize_t> shape(q.shape(), q.shape() + rank - 1);
+    shape.push_back(a.value_dim);
+    py::array output(dtype, shape);
+    a.output = output.mutable_data();
+    run_unlocked([&] { attend(*chosen_kernels, a, threads); });
+    return output;
+}
+
 template <class T>
 Strided<T> strided(const py::array& array, T* data) {
     const std::int64_t last = array.ndim() - 1;
@@ -207,6 +255,7 @@ void logsumexp_arrays(const py::array& x, py::array& out, const py::object& mask
 
 void register_attention(py::module_& m) {
     m.def("attend", &attend_arrays);
+    m.def("attend_plainly", &attend_plainly);
     m.def("softmax", &softmax_arrays);
     m.def("logsumexp", &logsumexp_arrays);
 }

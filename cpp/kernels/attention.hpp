@@ -28,7 +28,7 @@ void with_vectors(int vectors, Function function) {
     else if (vectors == 2)
         function.template operator()<2>();
     else
-        function.template operator()<most_vectors>();
+        function.template operator()<static_cast<int>(most_vectors)>();
 }
 
 // The sums of a register tile: `rows` times `vectors` vectors.
@@ -89,11 +89,10 @@ void score(const Tile<T>& tile, const Rows<T>& keys, T scale) {
 }
 
 template <class S, class T>
-void cap(const Tile<T>& tile, std::int64_t keys, T cap) {
-    constexpr int lanes = Lanes<S, T>::count;
+void cap(T* logits, std::int64_t count, T cap) {
     const auto by = S::all(cap);
-    for (T *x = tile.logits, *end = x + keys * tile.vectors * lanes; x != end; x += lanes)
-        S::put(x, S::mul(by, hyperbolic_tangent<S, T>(S::div(S::get(x), by))));
+    for (T* const end = logits + count; logits != end; logits += Lanes<S, T>::count)
+        S::put(logits, S::mul(by, hyperbolic_tangent<S, T>(S::div(S::get(logits), by))));
 }
 
 // In float64: sum = rescale sum + more, where rescale = e^(before - maximum).

@@ -5,8 +5,10 @@
 
 namespace ropewalk {
 
-// Up to three vectors of queries meet blocks of keys, a query a lane.
-inline constexpr int most_vectors = 3;
+// Up to three vectors of queries meet blocks of keys, a query a lane. Where a head has fewer
+// queries than half a vector, lanes are features, and up to sixteen queries of heads that share
+// keys meet them together.
+inline constexpr std::int64_t most_vectors = 3, most_few = 16;
 inline constexpr std::int64_t block_keys = 128;
 
 // Rows of keys or values; the stride is in elements.
@@ -16,10 +18,12 @@ struct Rows {
     std::int64_t stride, count;
 };
 
-// What a tile of queries knows, in rows of `vectors` vectors: a value for each query.
+// What a tile of queries knows. Where they are lanes, the last axis of its arrays is queries,
+// `vectors` vectors of them; where they are few, it is the other one, and keys have room for a
+// block.
 template <class T>
 struct Tile {
-    int vectors;
+    int vectors; // or queries, where they are few
     std::int64_t dim, value_dim;
     const T* queries; // (dim, queries)
     T* logits;        // (keys of a block, queries), in whose place the weights come
@@ -29,21 +33,26 @@ struct Tile {
     double* output;   // (value_dim, queries): the sum of weights times values
 };
 
-// Attention in float32 or float64. A logit of -inf is masked: its weight is 0, as every weight that
-// is no normal number.
+// Attention of a tile in float32 or float64. A logit of -inf is masked: its weight is 0, as every
+// weight that is no normal number.
 template <class T>
-struct AttentionKernels {
-    std::int64_t lanes; // queries of a vector
+struct TileKernels {
     // logits = scale times keys times queries
     void (*score)(const Tile<T>& tile, const Rows<T>& keys, T scale);
-    // logits = cap tanh(logits / cap)
-    void (*cap)(const Tile<T>& tile, std::int64_t keys, T cap);
     // Logits become weights; maximum, sum and rescale follow.
     void (*weigh)(const Tile<T>& tile, std::int64_t keys);
     // output = rescale times output + weights times values
     void (*accumulate)(const Tile<T>& tile, const Rows<T>& values);
     // The same where a value may be NaN or infinite: those whose logits are -inf are not read.
     void (*accumulate_seen)(const Tile<T>& tile, const Rows<T>& values, const T* logits);
+};
+
+template <class T>
+struct AttentionKernels {
+    std::int64_t lanes;
+    TileKernels<T> many, few;
+    // logits = cap tanh(logits / cap); `count` is whole vectors
+    void (*cap)(T* logits, std::int64_t count, T cap);
     // weights = e^(logits - maximum) / sum, along one row
     void (*weigh_row)(const T* logits, std::int64_t keys, T maximum, double sum, T* weights);
 };

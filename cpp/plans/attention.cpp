@@ -33,51 +33,77 @@ struct Interval {
     std::int64_t begin, end;
 };
 
+// One query of a tile.
+template <class T>
+struct Query {
+    std::int64_t index, row; // of the leading axes, and among the queries there
+    std::int64_t place;      // its position, where the first key's is 0
+    double slope;
+    const bool* mask; // its rows, or null
+    const T* bias;
+    Interval seen;
+};
+
 // What one thread needs for a tile of queries. Made with no memory it says how much it needs.
 template <class T>
 struct Room {
     T *queries, *logits, *unweighed, *keys, *values, *row, *maximum;
     double *sum, *rescale, *output, *output_row;
-    Interval* seen;
+    Query<T>* tile;
     std::int64_t bytes = 0;
 
-    Room(const Attention& a, std::int64_t lanes, char* memory) {
-        const auto take = [&](auto*& array, std::int64_t count) {
+    Room(const Attention& a, std::int64_t count, char* memory) {
+        const auto take = [&](auto*& array, std::int64_t elements) {
             using Element = std::remove_reference_t<decltype(*array)>;
             array = reinterpret_cast<Element*>(memory + bytes);
-            bytes += (count * static_cast<std::int64_t>(sizeof(Element)) + 63) / 64 * 64;
+            bytes += (elements * static_cast<std::int64_t>(sizeof(Element)) + 63) / 64 * 64;
         };
-        take(queries, a.dim * lanes);
-        take(logits, block_keys * lanes);
-        take(unweighed, block_keys * lanes);
-        take(keys, a.key.data == nullptr ? 0 : block_keys * a.dim);
-        take(values, block_keys * a.value_dim);
+        const bool converted = a.type != computed_type<T>;
+        take(queries, a.dim * count);
+        take(logits, block_keys * count);
+        take(unweighed, block_keys * count);
+        take(keys, converted ? block_keys * a.dim : 0);
+        take(values, converted ? block_keys * a.value_dim : 0);
         take(row, a.dim);
-        take(maximum, lanes);
-        take(sum, lanes);
-        take(rescale, lanes);
-        take(output, a.value_dim * lanes);
+        take(maximum, count);
+        take(sum, count);
+        take(rescale, count);
+        take(output, a.value_dim * count);
         take(output_row, a.value_dim);
-        take(seen, lanes);
+        take(tile, count);
     }
 };
 
-// Attention computed in T. A task is a tile of the queries of one index of the leading axes.
+// How many indices of the leading axes, next to each other, share keys and values.
+std::int64_t shared_by(const Attention& a) {
+    if (a.leading.empty())
+        return 1;
+    const auto shared = [&](const Leading& leading) {
+        return leading.stride.back() == 0 ? a.leading.back() : leading.group.back();
+    };
+    const std::int64_t keys = shared(a.key.leading);
+    return a.value_dim == 0 || shared(a.value.leading) == keys ? keys : 1;
+}
+
+// Attention computed in T. All queries that share keys and values follow each other, head by head,
+// and a task is a tile of them.
 template <class T>
 class Attending {
   public:
     Attending(const Kernels& kernels, const Attention& attention)
-        : all_(kernels), a_(attention), most_queries_(most_vectors * kernel().lanes),
-          tiles_((a_.queries + most_queries_ - 1) / most_queries_) {}
+        : all_(kernels), a_(attention), heads_(shared_by(a_)), queries_(heads_ * a_.queries),
+          few_(a_.queries <= kernel().lanes / 2),
+          most_(few_ ? std::min(most_few, queries_)
+                     : std::min(most_vectors * kernel().lanes, whole_vectors(queries_))),
+          tiles_((queries_ + most_ - 1) / std::max<std::int64_t>(most_, 1)) {}
 
-    std::int64_t count() const { return product(a_.leading) * tiles_; }
-    std::int64_t room_bytes() const { return Room<T>(a_, most_queries_, nullptr).bytes; }
+    std::int64_t count() const { return queries_ == 0 ? 0 : product(a_.leading) / heads_ * tiles_; }
+    std::int64_t room_bytes() const { return Room<T>(a_, most_, nullptr).bytes; }
 
     void run(std::int64_t task, int worker, char* memory, Interruption& interruption) const {
-        const std::int64_t index = task / tiles_;
         // The last queries of causal attention have most to do, and come first.
-        const std::int64_t first = (tiles_ - 1 - task % tiles_) * most_queries_;
-        TileTask(*this, index, first, memory).run(worker, interruption);
+        const std::int64_t first = (tiles_ - 1 - task % tiles_) * most_;
+        TileTask(*this, task / tiles_ * heads_, first, memory).run(worker, interruption);
     }
 
   private:
@@ -94,6 +120,9 @@ class Attending {
             return a_.bias32;
         else
             return a_.bias64;
+    }
+    std::int64_t whole_vectors(std::int64_t queries) const {
+        return (queries + kernel().lanes - 1) / kernel().lanes * kernel().lanes;
     }
     void read(const void* x, std::int64_t count, T* y) const {
         const auto type = static_cast<std::size_t>(a_.type);
@@ -113,30 +142,47 @@ class Attending {
     Value value_of(const PerHead<Value>& values, std::int64_t index, Value otherwise) const {
         return values.data == nullptr ? otherwise : values.data[offset_of(values.leading, index)];
     }
-    const char* rows_of(const DataRows& rows, std::int64_t index) const {
+    template <class Value>
+    const Value* row_of(const Scores<Value>& scores, std::int64_t index, std::int64_t row) const {
+        return scores.data == nullptr
+                   ? nullptr
+                   : scores.data + offset_of(scores.leading, index) + row * scores.query_stride;
+    }
+    const char* row_of(const DataRows& rows, std::int64_t index, std::int64_t row) const {
         return static_cast<const char*>(rows.data) +
-               offset_of(rows.leading, index) * element_bytes(a_.type);
+               (offset_of(rows.leading, index) + row * rows.row_stride) * element_bytes(a_.type);
     }
 
     const Kernels& all_;
     const Attention& a_;
-    std::int64_t most_queries_, tiles_;
+    std::int64_t heads_, queries_; // that share keys and values
+    bool few_;                     // whether lanes are features
+    std::int64_t most_, tiles_;    // queries of a tile
 };
 
 template <class T>
 class Attending<T>::TileTask {
   public:
+    // Queries from `first` on of the heads from `index` on.
     TileTask(const Attending& all, std::int64_t index, std::int64_t first, char* memory)
-        : all_(all), a_(all.a_), kernel_(all.kernel()), index_(index), first_(first),
-          count_(std::min(a_.queries - first, all.most_queries_)),
-          vectors_(static_cast<int>((count_ + kernel_.lanes - 1) / kernel_.lanes)),
-          lanes_(vectors_ * kernel_.lanes), room_(a_, all.most_queries_, memory),
-          tile_{vectors_,      a_.dim,    a_.value_dim,  room_.queries, room_.logits,
-                room_.maximum, room_.sum, room_.rescale, room_.output},
-          keys_(all.rows_of(a_.key, index)),
-          values_(a_.value_dim == 0 ? nullptr : all.rows_of(a_.value, index)),
-          offset_(all.value_of(a_.offset, index, std::int64_t{0})),
-          slope_(all.value_of(a_.slopes, index, 0.0)) {}
+        : all_(all), a_(all.a_), kernel_(all.few_ ? all.kernel().few : all.kernel().many),
+          count_(std::min(all.queries_ - first, all.most_)),
+          padded_(all.few_ ? count_ : all.whole_vectors(count_)), room_(a_, all.most_, memory),
+          tile_{static_cast<int>(all.few_ ? count_ : padded_ / all.kernel().lanes),
+                a_.dim,
+                a_.value_dim,
+                room_.queries,
+                room_.logits,
+                room_.maximum,
+                room_.sum,
+                room_.rescale,
+                room_.output},
+          keys_(all.row_of(a_.key, index, 0)),
+          values_(a_.value_dim == 0 ? nullptr : all.row_of(a_.value, index, 0)),
+          key_length_(all.value_of(a_.key_lengths, index, a_.keys)) {
+        for (std::int64_t i = 0; i < count_; ++i)
+            room_.tile[i] = query(index + (first + i) / a_.queries, (first + i) % a_.queries);
+    }
 
     void run(int worker, Interruption& interruption) {
         begin();
@@ -147,37 +193,54 @@ class Attending<T>::TileTask {
                 return;
             meet({std::max(key, keys.begin), std::min(key + block_keys, keys.end)});
         }
-        finish();
+        for (std::int64_t i = 0; i < count_; ++i)
+            finish(i);
     }
 
   private:
-    void begin() {
-        const char* const rows = all_.rows_of(a_.query, index_);
-        std::fill_n(room_.queries, a_.dim * lanes_, T{0});
-        for (std::int64_t i = 0; i < count_; ++i) {
-            all_.read(rows + (first_ + i) * a_.query.row_stride * element_bytes(a_.type), a_.dim,
-                      room_.row);
-            for (std::int64_t k = 0; k < a_.dim; ++k)
-                room_.queries[k * lanes_ + i] = room_.row[k];
-        }
-        const double sink = all_.value_of(a_.sinks, index_, -HUGE_VAL);
-        std::fill_n(room_.maximum, lanes_, static_cast<T>(sink));
-        std::fill_n(room_.sum, lanes_, sink == -HUGE_VAL ? 0.0 : 1.0);
-        std::fill_n(room_.output, a_.value_dim * lanes_, 0.0);
+    // Where element k of query i is, among `width` of each.
+    std::int64_t at(std::int64_t k, std::int64_t i, std::int64_t width) const {
+        return all_.few_ ? i * width + k : k * padded_ + i;
     }
 
-    // Fills the intervals of all queries, and returns the keys that the tile must meet.
-    Interval seen_keys() {
-        const std::int64_t keys = all_.value_of(a_.key_lengths, index_, a_.keys);
-        fewest_ = {0, keys};
-        Interval most{keys, 0};
+    Query<T> query(std::int64_t index, std::int64_t row) const {
+        const std::int64_t place = row + all_.value_of(a_.offset, index, std::int64_t{0});
+        const auto within = [&](std::int64_t key) {
+            return std::clamp(key, std::int64_t{0}, key_length_);
+        };
+        return {index,
+                row,
+                place,
+                all_.value_of(a_.slopes, index, 0.0),
+                all_.row_of(a_.mask, index, row),
+                all_.row_of(all_.bias(), index, row),
+                {a_.left == unlimited ? 0 : within(place - a_.left),
+                 a_.right == unlimited ? key_length_ : within(place + a_.right + 1)}};
+    }
+
+    void begin() {
+        std::fill_n(room_.queries, a_.dim * padded_, T{0});
+        std::fill_n(room_.maximum, padded_, -infinity);
+        std::fill_n(room_.sum, padded_, 0.0);
+        std::fill_n(room_.output, a_.value_dim * padded_, 0.0);
         for (std::int64_t i = 0; i < count_; ++i) {
-            const std::int64_t place = first_ + i + offset_;
-            Interval& seen = room_.seen[i];
-            seen = {a_.left == unlimited ? 0 : std::clamp(place - a_.left, std::int64_t{0}, keys),
-                    a_.right == unlimited
-                        ? keys
-                        : std::clamp(place + a_.right + 1, std::int64_t{0}, keys)};
+            const auto& [index, row, place, slope, mask, bias, seen] = room_.tile[i];
+            all_.read(all_.row_of(a_.query, index, row), a_.dim, room_.row);
+            for (std::int64_t k = 0; k < a_.dim; ++k)
+                room_.queries[at(k, i, a_.dim)] = room_.row[k];
+            if (const double sink = all_.value_of(a_.sinks, index, -HUGE_VAL); sink != -HUGE_VAL) {
+                room_.maximum[i] = static_cast<T>(sink);
+                room_.sum[i] = 1;
+            }
+        }
+    }
+
+    // The keys that the tile must meet.
+    Interval seen_keys() {
+        fewest_ = {0, key_length_};
+        Interval most{key_length_, 0};
+        for (std::int64_t i = 0; i < count_; ++i) {
+            const Interval seen = room_.tile[i].seen;
             fewest_ = {std::max(fewest_.begin, seen.begin), std::min(fewest_.end, seen.end)};
             if (seen.begin < seen.end)
                 most = {std::min(most.begin, seen.begin), std::max(most.end, seen.end)};
@@ -193,21 +256,25 @@ class Attending<T>::TileTask {
                       static_cast<T>(a_.scale));
         show(a_.stages.scores, block);
         if (a_.softcap != 0)
-            kernel_.cap(tile_, keys, static_cast<T>(a_.softcap));
+            all_.kernel().cap(room_.logits, (all_.few_ ? block_keys : keys) * padded_,
+                              static_cast<T>(a_.softcap));
         show(a_.stages.capped, block);
-        add_bias(block);
-        add_slopes(block);
+        const bool biased = all_.bias().data != nullptr, masked = a_.mask.data != nullptr;
         const bool cut = block.begin < fewest_.begin || block.end > fewest_.end;
+        if (biased)
+            add_bias(block);
+        if (a_.slopes.data != nullptr)
+            add_slopes(block);
         if (cut)
             hide_unseen(block);
-        hide_masked(block);
+        if (masked)
+            hide_masked(block);
         show(a_.stages.biased != nullptr ? a_.stages.biased : a_.stages.weights, block);
-        const bool some_masked = cut || a_.mask.data != nullptr || all_.bias().data != nullptr;
         const Rows<T> values = rows(values_, a_.value, a_.value_dim, block, room_.values);
         // Zero times NaN is NaN: values that only masked keys have must not be multiplied.
-        const bool selective = some_masked && !all_finite(values);
+        const bool selective = (biased || masked || cut) && !all_finite(values);
         if (selective)
-            std::copy_n(room_.logits, keys * lanes_, room_.unweighed);
+            std::copy_n(room_.logits, block_keys * padded_, room_.unweighed);
         kernel_.weigh(tile_, keys);
         if (selective)
             kernel_.accumulate_seen(tile_, values, room_.unweighed);
@@ -238,37 +305,31 @@ class Attending<T>::TileTask {
         return finite;
     }
 
+    // function(logit, query, key), in the order in which they are in memory.
     template <class Function>
     void each_logit(Interval block, Function function) const {
-        for (std::int64_t key = block.begin; key < block.end; ++key) {
-            T* const logits = room_.logits + (key - block.begin) * lanes_;
+        if (all_.few_) {
             for (std::int64_t i = 0; i < count_; ++i)
-                function(logits[i], i, key);
+                for (std::int64_t key = block.begin; key < block.end; ++key)
+                    function(room_.logits[i * block_keys + key - block.begin], room_.tile[i], key);
+        } else {
+            for (std::int64_t key = block.begin; key < block.end; ++key)
+                for (std::int64_t i = 0; i < count_; ++i)
+                    function(room_.logits[(key - block.begin) * padded_ + i], room_.tile[i], key);
         }
     }
 
-    template <class Value>
-    const Value* scores_of(const Scores<Value>& scores) const {
-        return scores.data + all_.offset_of(scores.leading, index_) + first_ * scores.query_stride;
-    }
-
     void add_bias(Interval block) const {
-        const Scores<T>& bias = all_.bias();
-        if (bias.data == nullptr)
-            return;
-        const T* const first = scores_of(bias);
-        each_logit(block, [&](T& logit, std::int64_t i, std::int64_t key) {
-            const T more = first[i * bias.query_stride + key * bias.key_stride];
+        const std::int64_t step = all_.bias().key_stride;
+        each_logit(block, [&](T& logit, const Query<T>& query, std::int64_t key) {
+            const T more = query.bias[key * step];
             logit = more == -infinity ? more : logit + more;
         });
     }
 
     void add_slopes(Interval block) const {
-        if (slope_ == 0)
-            return;
-        each_logit(block, [&](T& logit, std::int64_t i, std::int64_t key) {
-            const auto distance = static_cast<double>(std::abs(first_ + i + offset_ - key));
-            double more = -slope_ * distance;
+        each_logit(block, [&](T& logit, const Query<T>& query, std::int64_t key) {
+            double more = -query.slope * static_cast<double>(std::abs(query.place - key));
             if constexpr (std::is_same_v<T, float>) // a finite bias stays one
                 more = std::clamp(more, -largest, largest);
             logit += static_cast<T>(more);
@@ -276,57 +337,57 @@ class Attending<T>::TileTask {
     }
 
     void hide_unseen(Interval block) const {
-        each_logit(block, [&](T& logit, std::int64_t i, std::int64_t key) {
-            if (key < room_.seen[i].begin || key >= room_.seen[i].end)
+        each_logit(block, [&](T& logit, const Query<T>& query, std::int64_t key) {
+            if (key < query.seen.begin || key >= query.seen.end)
                 logit = -infinity;
         });
     }
 
     void hide_masked(Interval block) const {
-        if (a_.mask.data == nullptr)
-            return;
-        const bool* const first = scores_of(a_.mask);
-        each_logit(block, [&](T& logit, std::int64_t i, std::int64_t key) {
-            if (!first[i * a_.mask.query_stride + key * a_.mask.key_stride])
+        const std::int64_t step = a_.mask.key_stride;
+        each_logit(block, [&](T& logit, const Query<T>& query, std::int64_t key) {
+            if (!query.mask[key * step])
                 logit = -infinity;
         });
     }
 
-    // The row of an array (*leading, queries, keys).
-    T* stage_row(void* stage, std::int64_t i) const {
-        return static_cast<T*>(stage) + (index_ * a_.queries + first_ + i) * a_.keys;
+    // The row of a query in an array (*leading, queries, width).
+    std::int64_t row_in(const Query<T>& query, std::int64_t width) const {
+        return (query.index * a_.queries + query.row) * width;
     }
 
     void show(void* stage, Interval block) const {
         if (stage != nullptr)
-            each_logit(block, [&](T& logit, std::int64_t i, std::int64_t key) {
-                stage_row(stage, i)[key] = logit;
+            each_logit(block, [&](T& logit, const Query<T>& query, std::int64_t key) {
+                static_cast<T*>(stage)[row_in(query, a_.keys) + key] = logit;
             });
     }
 
-    void finish() const {
-        for (std::int64_t i = 0; i < count_; ++i) {
-            const double sum = room_.sum[i];
-            const std::int64_t row = index_ * a_.queries + first_ + i;
-            if (a_.output != nullptr) {
-                for (std::int64_t k = 0; k < a_.value_dim; ++k) // adding 0 makes -0 0
-                    room_.output_row[k] = sum == 0 ? 0 : room_.output[k * lanes_ + i] / sum + 0.0;
-                all_.all_.write[static_cast<std::size_t>(a_.type)](
-                    room_.output_row, a_.value_dim,
-                    static_cast<char*>(a_.output) + row * a_.value_dim * element_bytes(a_.type));
-            }
-            const T maximum = room_.maximum[i];
-            if (a_.lse != nullptr)
-                a_.lse[row] = static_cast<double>(maximum) + std::log(sum);
-            if (a_.stages.weights != nullptr) {
-                T* const weights = stage_row(a_.stages.weights, i);
-                const T* const logits =
-                    a_.stages.biased == nullptr ? weights : stage_row(a_.stages.biased, i);
-                if (sum == 0)
-                    std::fill_n(weights, a_.keys, T{0});
-                else
-                    kernel_.weigh_row(logits, a_.keys, maximum, sum, weights);
-            }
+    void finish(std::int64_t i) const {
+        const Query<T>& query = room_.tile[i];
+        const double sum = room_.sum[i];
+        if (a_.output != nullptr) {
+            for (std::int64_t k = 0; k < a_.value_dim; ++k) // adding 0 makes -0 0
+                room_.output_row[k] =
+                    sum == 0 ? 0 : room_.output[at(k, i, a_.value_dim)] / sum + 0.0;
+            all_.all_.write[static_cast<std::size_t>(a_.type)](room_.output_row, a_.value_dim,
+                                                               static_cast<char*>(a_.output) +
+                                                                   row_in(query, a_.value_dim) *
+                                                                       element_bytes(a_.type));
+        }
+        const T maximum = room_.maximum[i];
+        if (a_.lse != nullptr)
+            a_.lse[row_in(query, 1)] = static_cast<double>(maximum) + std::log(sum);
+        if (a_.stages.weights != nullptr) {
+            T* const weights = static_cast<T*>(a_.stages.weights) + row_in(query, a_.keys);
+            const T* const logits =
+                a_.stages.biased == nullptr
+                    ? weights
+                    : static_cast<const T*>(a_.stages.biased) + row_in(query, a_.keys);
+            if (sum == 0)
+                std::fill_n(weights, a_.keys, T{0});
+            else
+                all_.kernel().weigh_row(logits, a_.keys, maximum, sum, weights);
         }
     }
 
@@ -335,15 +396,12 @@ class Attending<T>::TileTask {
 
     const Attending& all_;
     const Attention& a_;
-    const AttentionKernels<T>& kernel_;
-    std::int64_t index_, first_, count_; // which queries
-    int vectors_;
-    std::int64_t lanes_;
+    const TileKernels<T>& kernel_;
+    std::int64_t count_, padded_; // queries, and with those that fill the vectors
     Room<T> room_;
     Tile<T> tile_;
     const char *keys_, *values_;
-    std::int64_t offset_;
-    double slope_;
+    std::int64_t key_length_;
     Interval fewest_{}; // keys that all queries of the tile see
 };
 

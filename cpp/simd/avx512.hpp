@@ -106,8 +106,21 @@ struct Simd {
     // Lanes 0 .. 7 and 8 .. 15.
     static F64 widen_low(F32 v) { return _mm512_cvtps_pd(_mm512_castps512_ps256(v)); }
     static F64 widen_high(F32 v) { return _mm512_cvtps_pd(_mm512_extractf32x8_ps(v, 1)); }
-    // Rows of a register tile of `vectors` vectors each.
-    static constexpr int tile_rows = 8;
+    // Lanes i and i + 8 are added, then i and i + 4, i + 2, i + 1.
+    static float sum(F32 v) {
+        const __m256 half = _mm256_add_ps(_mm512_castps512_ps256(v), _mm512_extractf32x8_ps(v, 1));
+        __m128 part = _mm_add_ps(_mm256_castps256_ps128(half), _mm256_extractf128_ps(half, 1));
+        part = _mm_add_ps(part, _mm_movehl_ps(part, part));
+        return _mm_cvtss_f32(_mm_add_ss(part, _mm_movehdup_ps(part)));
+    }
+    static double sum(F64 v) {
+        const __m256d half = _mm256_add_pd(_mm512_castpd512_pd256(v), _mm512_extractf64x4_pd(v, 1));
+        const __m128d part =
+            _mm_add_pd(_mm256_castpd256_pd128(half), _mm256_extractf128_pd(half, 1));
+        return _mm_cvtsd_f64(_mm_add_sd(part, _mm_unpackhi_pd(part, part)));
+    }
+    // Rows of a register tile of three vectors each, and of one of as many rows as vectors.
+    static constexpr int tile_rows = 8, few_rows = 4;
 
     static F32 swap_neighbours(F32 v) { return _mm512_permute_ps(v, 0b10110001); }
     static F64 swap_neighbours(F64 v) { return _mm512_permute_pd(v, 0b01010101); }

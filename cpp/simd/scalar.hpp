@@ -180,8 +180,16 @@ struct Simd {
     static F64 widen_high(F32 v) {
         return each<F64>([&](int i) { return static_cast<double>(v.at[i + 8]); });
     }
-    // Rows of a register tile of `vectors` vectors each.
-    static constexpr int tile_rows = 1;
+    // Lanes i and i + N / 2 are added, then i and i + N / 4, ..
+    template <class T, std::size_t N>
+    static T sum(Lanes<T, N> v) {
+        for (std::size_t step = N / 2; step > 0; step /= 2)
+            for (std::size_t i = 0; i < step; ++i)
+                v.at[i] += v.at[i + step];
+        return v.at[0];
+    }
+    // Rows of a register tile of three vectors each, and of one of as many rows as vectors.
+    static constexpr int tile_rows = 1, few_rows = 1;
 
     template <class Vector>
     static Vector swap_neighbours(const Vector& v) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/attention.hpp"
+#include "kernels/decode.hpp"
 #include "kernels/encodings.hpp"
 #include "kernels/rotary.hpp"
 #include "kernels/sincos.hpp"
@@ -42,8 +43,11 @@ constexpr auto stream_of() -> void (*)(const void*, void*, std::int64_t) {
 
 template <class S, class T>
 constexpr ropewalk::AttentionKernels<T> attention_of() {
-    return {Lanes<S, T>::count, score<S, T>,           cap<S, T>,      weigh<S, T>,
-            accumulate<S, T>,   accumulate_seen<S, T>, weigh_row<S, T>};
+    return {Lanes<S, T>::count,
+            {score<S, T>, weigh<S, T>, accumulate<S, T>, accumulate_seen<S, T>},
+            {score_few<S, T>, weigh_few<S, T>, accumulate_few<S, T>, accumulate_few_seen<S, T>},
+            cap<S, T>,
+            weigh_row<S, T>};
 }
 
 template <class S>

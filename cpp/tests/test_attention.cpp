@@ -62,8 +62,7 @@ std::vector<T> tangents(const Kernels& kernels, std::vector<T> x) {
     const auto& attention = kernels_of<T>(kernels);
     const auto lanes = static_cast<std::size_t>(attention.lanes);
     x.resize((x.size() + lanes - 1) / lanes * lanes);
-    attention.cap({1, 0, 0, nullptr, x.data(), nullptr, nullptr, nullptr, nullptr},
-                  static_cast<std::int64_t>(x.size() / lanes), T{1});
+    attention.cap(x.data(), static_cast<std::int64_t>(x.size()), T{1});
     return x;
 }
 

@@ -15,6 +15,11 @@ from ropewalk._runtime import get_num_threads
 Precision = Literal["float64"]
 
 
+# What is computed with, its largest and its smallest normal number.
+_FLOAT32 = np.dtype(np.float32), (2 - 2.0**-23) * 2.0**127, 2.0**-126
+_FLOAT64 = np.dtype(np.float64), (1 - 2.0**-53) * 2.0**1023 * 2, 2.0**-1022
+
+
 class AttentionOptions(TypedDict, total=False):
     """The options that all functions of attention share, as `attention` describes them."""
 
@@ -136,7 +141,8 @@ def attention(
     and `delta` the error of a logit, about ``dim 2**-53 scale sum |q k|``.
 
     The same bits whatever the number of threads, the other rows of the batch and the instruction
-    set.
+    set. Calls with few queries a head, up to eight (four in float64), may differ in the last bits
+    from calls with more.
 
     References
     ----------
@@ -164,6 +170,22 @@ def attention(
     >>> rw.attention(query, cache, cache, key_lengths=[50, 10, 7, 31]).shape
     (4, 8, 1, 16)
     """
+    if (  # the usual call costs two microseconds so, and ten below
+        offset is None
+        and window is None
+        and mask is None
+        and bias is None
+        and slopes is None
+        and key_lengths is None
+        and scale is None
+        and softcap is None
+        and sinks is None
+        and precision is None
+        and out is None
+    ):
+        plain = _core.attend_plainly(query, key, value, causal, get_num_threads())
+        if plain is not None:
+            return plain
     problem = _Problem(
         (query, key, value),
         causal=causal,
@@ -576,14 +598,13 @@ class _Problem:
         self.keys = self.arrays[1].shape[-2]
         self.pairs = (*self.leading, self.queries, self.keys)
 
-        if precision not in {None, "float64"}:
+        if precision not in (None, "float64"):
             msg = f"precision must be None or 'float64', got {precision!r}"
             raise ValueError(msg)
         self.in_float64 = precision is not None
-        wide = self.in_float64 or self.dtype == np.float64
-        self.computed: np.dtype[Any] = np.dtype(np.float64 if wide else np.float32)
-        limits: Any = np.finfo(self.computed)
-        self.largest, smallest = float(limits.max), float(limits.tiny)
+        wide = self.in_float64 or self.dtype.type is np.float64
+        limits: tuple[np.dtype[Any], float, float] = _FLOAT64 if wide else _FLOAT32
+        self.computed, self.largest, smallest = limits
 
         self.scale = 1 / math.sqrt(dim) if scale is None else self._number("scale", scale)
         self.softcap = 0.0 if softcap is None else self._number("softcap", softcap)
@@ -716,7 +737,7 @@ def _rows(names: Sequence[str], given: Sequence[ArrayLike]) -> list[NDArray[Any]
     """Return data of one dtype whose features stand side by side."""
     arrays = [_arrays.data(name, values) for name, values in zip(names, given, strict=True)]
     dtype = arrays[0].dtype
-    if any(array.dtype != dtype for array in arrays):
+    if any(array.dtype is not dtype for array in arrays):
         dtype = np.result_type(*arrays)
         arrays = [array.astype(dtype, copy=False) for array in arrays]
     for name, array in zip(names, arrays, strict=True):

@@ -2,7 +2,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 version: Final[str]
 compiler: Final[str]
@@ -30,6 +30,9 @@ def attend(
     threads: int,
     /,
 ) -> None: ...
+def attend_plainly(
+    query: ArrayLike, key: ArrayLike, value: ArrayLike, is_causal: object, threads: int, /
+) -> NDArray[Any] | None: ...
 def softmax(
     x: NDArray[Any],
     out: NDArray[Any],

@@ -61,9 +61,10 @@ def softmax(
     -----
     Computed in float64 whatever the dtype, and rounded: float32 and half types are within 0.51
     units in the last place, so no larger logit gets a smaller result. Results that are no normal
-    float64 beside the largest are 0. float64 is within ``(n / 8 + 8) 2**-53`` of the result, and
-    the rounding of ``scale * x`` weighs as much as it does in any dtype: ``|scale x| 2**-53``. The
-    same bits whatever the axis, the strides, the number of threads and the instruction set.
+    float64 beside the largest are 0. float64 is within ``(n / 8 + 8 + |s| + |s - m|) 2**-53`` of
+    the result, relative, where ``s`` is ``scale * x`` and ``m`` the largest of them, for both are
+    rounded. The same bits whatever the axis, the strides, the number of threads and the instruction
+    set.
 
     References
     ----------

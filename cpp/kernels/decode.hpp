@@ -1,0 +1,190 @@
+// Attention of few queries to blocks of keys, as when a token at a time is decoded.
+//
+// Lanes are features of keys and values, which are read as they lie in memory, once for all
+// queries. Lanes are joined in a fixed order. As with many queries, all is T inside a block, and
+// blocks are joined in float64.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/attention.hpp"
+
+namespace {
+
+using ropewalk::block_keys;
+
+// sums[key][query] = products of rows, and then their logits.
+template <class S, class T, int keys, int queries>
+void score_some(const T* key, std::int64_t stride, const T* query, std::int64_t dim, T scale,
+                T* logits) {
+    constexpr int lanes = Lanes<S, T>::count;
+    Sums<S, T, keys, queries> sums;
+    const auto step = [&](auto load) {
+        VectorOf<S, T> of_query[std::size_t{queries}];
+#pragma GCC unroll 8
+        for (int q = 0; q < queries; ++q)
+            of_query[q] = load(query + q * dim);
+#pragma GCC unroll 8
+        for (int k = 0; k < keys; ++k) {
+            const VectorOf<S, T> of_key = load(key + k * stride);
+#pragma GCC unroll 8
+            for (int q = 0; q < queries; ++q)
+                sums.at[k][q] = S::fma(of_key, of_query[q], sums.at[k][q]);
+        }
+    };
+    std::int64_t feature = 0;
+    for (; feature + lanes <= dim; feature += lanes)
+        step([&](const T* row) { return S::get(row + feature); });
+    if (feature < dim) {
+        const unsigned rest = (1U << (dim - feature)) - 1;
+        step([&](const T* row) { return S::get_some(row + feature, rest); });
+    }
+    for (int k = 0; k < keys; ++k)
+        for (int q = 0; q < queries; ++q)
+            logits[q * block_keys + k] = scale * S::sum(sums.at[k][q]);
+}
+
+template <class S, class T, int queries>
+void score_queries(const Tile<T>& tile, const Rows<T>& keys, T scale, int first) {
+    constexpr int at_once = S::few_rows;
+    const T* const query = tile.queries + first * tile.dim;
+    T* const logits = tile.logits + first * block_keys;
+    std::int64_t key = 0;
+    for (; key + at_once <= keys.count; key += at_once)
+        score_some<S, T, at_once, queries>(keys.first + key * keys.stride, keys.stride, query,
+                                           tile.dim, scale, logits + key);
+    for (; key < keys.count; ++key)
+        score_some<S, T, 1, queries>(keys.first + key * keys.stride, keys.stride, query, tile.dim,
+                                     scale, logits + key);
+}
+
+// Queries as many at once as registers hold, so that each row in memory is read seldom; then one by
+// one.
+template <class S, class Function>
+void in_groups(int queries, Function function) {
+    int query = 0;
+    for (; query + S::few_rows <= queries; query += S::few_rows)
+        function.template operator()<S::few_rows>(query);
+    for (; query < queries; ++query)
+        function.template operator()<1>(query);
+}
+
+template <class S, class T>
+void score_few(const Tile<T>& tile, const Rows<T>& keys, T scale) {
+    in_groups<S>(tile.vectors, [&]<int queries>(int first) {
+        score_queries<S, T, queries>(tile, keys, scale, first);
+    });
+}
+
+template <class S, class T>
+void weigh_few(const Tile<T>& tile, std::int64_t keys) {
+    using Vector = VectorOf<S, T>;
+    constexpr int lanes = Lanes<S, T>::count;
+    const std::int64_t end = (keys + lanes - 1) / lanes * lanes;
+    for (int query = 0; query < tile.vectors; ++query) {
+        T* const logits = tile.logits + query * block_keys;
+        for (std::int64_t key = keys; key < end; ++key)
+            logits[key] = static_cast<T>(-infinity);
+        const T before = tile.maximum[query];
+        Vector largest = S::all(before);
+        for (std::int64_t key = 0; key < end; key += lanes)
+            largest = S::max(largest, S::get(logits + key));
+        T of_lanes[std::size_t{lanes}];
+        S::put(of_lanes, largest);
+        T maximum = before;
+        for (const T lane : of_lanes)
+            maximum = maximum > lane ? maximum : lane;
+        tile.maximum[query] = maximum;
+        // A query that has seen nothing yet: -inf minus -inf would be NaN.
+        const T least = maximum == static_cast<T>(-infinity) ? T{0} : maximum;
+        Vector sum = S::all(T{0});
+        for (std::int64_t key = 0; key < end; key += lanes) {
+            const Vector weight = exponential<S, T>(S::sub(S::get(logits + key), S::all(least)));
+            S::put(logits + key, weight);
+            sum = S::add(sum, weight);
+        }
+        const double more = static_cast<double>(S::sum(sum));
+        double rescale[8];
+        S::put(rescale, exponential<S, double>(
+                            S::all(static_cast<double>(before) - static_cast<double>(least))));
+        tile.rescale[query] = rescale[0];
+        tile.sum[query] = __builtin_fma(tile.sum[query], rescale[0], more);
+    }
+}
+
+// output = rescale times output + more, for one vector of features, the last of which may be part.
+template <class S>
+void join_features(typename S::F64 more, double rescale, double* output, unsigned lanes) {
+    const auto before = S::get_some(output, lanes);
+    S::put_some(output, S::fma(before, S::all(rescale), more), lanes);
+}
+
+template <class S>
+void join_features(typename S::F32 more, double rescale, double* output, unsigned lanes) {
+    join_features<S>(S::widen_low(more), rescale, output, lanes & 0xff);
+    if (lanes > 0xff)
+        join_features<S>(S::widen_high(more), rescale, output + 8, lanes >> 8);
+}
+
+// `vectors` vectors of features, of which the last has `rest` lanes; of all keys, or of those that
+// have a logit.
+template <class S, class T, bool all_seen, int queries, int vectors>
+void accumulate_vectors(const Tile<T>& tile, const Rows<T>& values, const T* seen, int first,
+                        std::int64_t feature, unsigned rest) {
+    constexpr int lanes = Lanes<S, T>::count;
+    constexpr unsigned all = (1U << lanes) - 1;
+    const T* const weights = tile.logits + first * block_keys;
+    Sums<S, T, queries, vectors> sums;
+    const auto step = [&](std::int64_t key, auto load) {
+        const T* const row = values.first + key * values.stride + feature;
+        VectorOf<S, T> value[std::size_t{vectors}];
+#pragma GCC unroll 8
+        for (int v = 0; v < vectors; ++v)
+            value[v] = load(row + v * lanes);
+#pragma GCC unroll 8
+        for (int q = 0; q < queries; ++q) {
+            if constexpr (!all_seen)
+                if (seen[(first + q) * block_keys + key] == static_cast<T>(-infinity))
+                    continue;
+            const auto weight = S::all(weights[q * block_keys + key]);
+#pragma GCC unroll 8
+            for (int v = 0; v < vectors; ++v)
+                sums.at[q][v] = S::fma(value[v], weight, sums.at[q][v]);
+        }
+    };
+    if (rest == all)
+        for (std::int64_t key = 0; key < values.count; ++key)
+            step(key, [](const T* p) { return S::get(p); });
+    else
+        for (std::int64_t key = 0; key < values.count; ++key)
+            step(key, [rest](const T* p) { return S::get_some(p, rest); });
+    for (int q = 0; q < queries; ++q)
+        for (int v = 0; v < vectors; ++v)
+            join_features<S>(sums.at[q][v], tile.rescale[first + q],
+                             tile.output + (first + q) * tile.value_dim + feature + v * lanes,
+                             rest);
+}
+
+template <class S, class T, bool all_seen = false>
+void accumulate_few_seen(const Tile<T>& tile, const Rows<T>& values, const T* seen) {
+    constexpr int lanes = Lanes<S, T>::count;
+    constexpr unsigned all = (1U << lanes) - 1;
+    in_groups<S>(tile.vectors, [&]<int queries>(int first) {
+        std::int64_t feature = 0;
+        for (; feature + 4 * lanes <= tile.value_dim; feature += 4 * lanes)
+            accumulate_vectors<S, T, all_seen, queries, 4>(tile, values, seen, first, feature, all);
+        for (; feature + lanes <= tile.value_dim; feature += lanes)
+            accumulate_vectors<S, T, all_seen, queries, 1>(tile, values, seen, first, feature, all);
+        if (feature < tile.value_dim)
+            accumulate_vectors<S, T, all_seen, queries, 1>(tile, values, seen, first, feature,
+                                                           (1U << (tile.value_dim - feature)) - 1);
+    });
+}
+
+template <class S, class T>
+void accumulate_few(const Tile<T>& tile, const Rows<T>& values) {
+    accumulate_few_seen<S, T, true>(tile, values, nullptr);
+}
+
+} // namespace
