@@ -199,7 +199,7 @@ def test_an_unknown_name_says_so() -> None:
         rw.rope  # noqa: B018
 
 
-@pytest.mark.parametrize("module", [rw.bias, rw.frequencies])
+@pytest.mark.parametrize("module", [rw.bias, rw.frequencies, rw.properties])
 def test_the_names_of_a_public_module_are_sorted_and_exist(module: ModuleType) -> None:
     names = module.__all__
     assert names == sorted(names)
@@ -217,7 +217,7 @@ def test_no_file_is_a_drawer_for_odds_and_ends() -> None:
 
 FUNCTIONS: dict[str, Any] = {
     f"{module.__name__}.{name}": vars(module)[name]
-    for module in (rw, rw.bias, rw.frequencies)
+    for module in (rw, rw.bias, rw.frequencies, rw.properties)
     for name in module.__all__
     if inspect.isroutine(vars(module).get(name))
 }

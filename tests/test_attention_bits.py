@@ -43,12 +43,18 @@ def options(queries: int = 100, keys: int = 300) -> dict[str, dict[str, Any]]:
 
 
 cases = pytest.mark.parametrize("case", options())
+# Many queries; few, whose keys are worked on in parts of 8192.
+sizes = pytest.mark.parametrize(("queries", "keys"), [(100, 300), (3, 300), (2, 17000)])
 
 
+@sizes
 @cases
 @dtypes
-def test_bits_do_not_depend_on_the_number_of_threads(dtype: str, case: str) -> None:
-    arguments, given = data(dtype), options()[case]
+def test_bits_do_not_depend_on_the_number_of_threads(
+    dtype: str, case: str, queries: int, keys: int
+) -> None:
+    arguments = data(dtype, queries=queries, keys=keys)
+    given = options(queries, keys)[case]
     found: list[set[bytes]] = [set(), set(), set()]
     for threads in (1, 2, 3, 8):
         with rw.num_threads(threads):
@@ -68,10 +74,12 @@ def test_calls_of_many_threads_at_once_have_the_bits_of_one() -> None:
             assert_same_bits(call.result(), expected)
 
 
+@sizes
 @cases
 @dtypes
-def test_every_function_gives_the_same_bits(dtype: str, case: str) -> None:
-    arguments, given = data(dtype), options()[case]
+def test_every_function_gives_the_same_bits(dtype: str, case: str, queries: int, keys: int) -> None:
+    arguments = data(dtype, queries=queries, keys=keys)
+    given = options(queries, keys)[case]
     stages = rw.attention_stages(*arguments, **given)
     output, lse = rw.attention_with_lse(*arguments, **given)
     assert_same_bits(rw.attention(*arguments, **given), stages.output)
@@ -111,6 +119,24 @@ def test_tiles_of_queries_have_the_bits_of_the_whole(dtype: str, case: str, begi
         assert_same_bits(rw.attention(query[..., part, :], key, value, **own), whole[..., part, :])
 
 
+@sizes
+@cases
+def test_few_queries_of_many_keys_get_what_many_get(case: str, queries: int, keys: int) -> None:
+    arguments = data("float64", queries=queries, keys=keys)
+    given = options(queries, keys)[case]
+    # The same queries among many that see other keys.
+    among = [np.concatenate([arguments[0], rows((3, 4, 60, 20), "float64", 9)], axis=-2)]
+    more = dict(given)
+    for name, fill in (("mask", True), ("bias", 0.0)):
+        if name in more:
+            shape = (*more[name].shape[:-2], 60, keys)
+            more[name] = np.concatenate([more[name], np.full(shape, fill)], axis=-2)
+    expected, sums = rw.attention_with_lse(*among, *arguments[1:], **more)
+    output, lse = rw.attention_with_lse(*arguments, **given)
+    np.testing.assert_allclose(output, expected[..., :queries, :], rtol=0, atol=1e-13)
+    np.testing.assert_allclose(lse, sums[..., :queries], rtol=1e-13)
+
+
 @pytest.mark.parametrize("queries", [1, 7, 100])
 @dtypes
 def test_equal_tokens_get_equal_rows(dtype: str, queries: int) -> None:
@@ -130,7 +156,7 @@ for _ in range(150):
     dtype = np.dtype(["f8", "f4", "f2", ml_dtypes.bfloat16][rng.integers(4)])
     queries, keys, dim, value_dim = rng.integers(1, [120, 300, 40, 40])
     if rng.integers(3) == 0:
-        queries = 1
+        queries, keys = rng.integers(1, [9, 10000])
     shapes = [(2, 4, queries, dim), (2, 2, keys, dim), (2, 2, keys, value_dim)]
     query, key, value = (rng.standard_normal(shape).astype(dtype) for shape in shapes)
     query = (query * rng.choice([1, 20])).astype(dtype)

@@ -14,6 +14,9 @@ namespace {
 // Waking a thread pays from about a tenth of a millisecond on: so many products.
 constexpr std::int64_t parallel_products = std::int64_t{1} << 21;
 
+// Few queries share their keys out among threads, so many at a time.
+constexpr std::int64_t part_keys = 64 * block_keys;
+
 // Blocks may begin and end where no query sees a key before or behind, at a multiple of the sums
 // that a block keeps.
 constexpr std::int64_t block_step = 8;
@@ -95,19 +98,42 @@ class Attending {
           few_(a_.queries <= kernel().lanes / 2),
           most_(few_ ? std::min(most_few, queries_)
                      : std::min(most_vectors * kernel().lanes, whole_vectors(queries_))),
-          tiles_((queries_ + most_ - 1) / std::max<std::int64_t>(most_, 1)) {}
+          tiles_((queries_ + most_ - 1) / std::max<std::int64_t>(most_, 1)),
+          parts_(few_ ? std::max<std::int64_t>(1, (a_.keys + part_keys - 1) / part_keys) : 1) {}
 
-    std::int64_t count() const { return queries_ == 0 ? 0 : product(a_.leading) / heads_ * tiles_; }
+    std::int64_t tiles() const { return queries_ == 0 ? 0 : product(a_.leading) / heads_ * tiles_; }
+    std::int64_t parts() const { return parts_; } // of the keys of each tile
     std::int64_t room_bytes() const { return Room<T>(a_, most_, nullptr).bytes; }
+    // What the parts of a tile leave: maximum, sum and output of every query.
+    std::int64_t partial_doubles() const { return parts_ > 1 ? most_ * (2 + a_.value_dim) : 0; }
 
-    void run(std::int64_t task, int worker, char* memory, Interruption& interruption) const {
-        // The last queries of causal attention have most to do, and come first.
-        const std::int64_t first = (tiles_ - 1 - task % tiles_) * most_;
-        TileTask(*this, task / tiles_ * heads_, first, memory).run(worker, interruption);
+    void run(std::int64_t tile, std::int64_t part, double* partial, int worker, char* memory,
+             Interruption& interruption) const {
+        const bool whole = parts_ == 1;
+        TileTask task = task_of(tile, memory);
+        task.run(part == 0,
+                 {whole ? 0 : part * part_keys, whole ? a_.keys : (part + 1) * part_keys}, worker,
+                 interruption);
+        if (whole)
+            task.finish();
+        else
+            task.leave(partial);
+    }
+    // The parts of a tile, one after the other in `partials`, become its result.
+    void join(std::int64_t tile, const double* partials, char* memory) const {
+        TileTask task = task_of(tile, memory);
+        task.join(partials);
+        task.finish();
     }
 
   private:
     class TileTask;
+
+    TileTask task_of(std::int64_t tile, char* memory) const {
+        // The last queries of causal attention have most to do, and come first.
+        const std::int64_t first = (tiles_ - 1 - tile % tiles_) * most_;
+        return {*this, tile / tiles_ * heads_, first, memory};
+    }
 
     const AttentionKernels<T>& kernel() const {
         if constexpr (std::is_same_v<T, float>)
@@ -158,6 +184,7 @@ class Attending {
     std::int64_t heads_, queries_; // that share keys and values
     bool few_;                     // whether lanes are features
     std::int64_t most_, tiles_;    // queries of a tile
+    std::int64_t parts_;
 };
 
 template <class T>
@@ -184,17 +211,54 @@ class Attending<T>::TileTask {
             room_.tile[i] = query(index + (first + i) / a_.queries, (first + i) % a_.queries);
     }
 
-    void run(int worker, Interruption& interruption) {
-        begin();
-        const Interval keys = seen_keys();
-        for (std::int64_t key = keys.begin / block_keys * block_keys; key < keys.end;
-             key += block_keys) {
-            if (interruption.stops(worker))
-                return;
-            meet({std::max(key, keys.begin), std::min(key + block_keys, keys.end)});
+    // The keys of one part; sinks belong to the first.
+    void run(bool first_part, Interval part, int worker, Interruption& interruption) {
+        begin(first_part);
+        const Interval seen = seen_keys();
+        const std::int64_t end = std::min(seen.end, part.end);
+        std::int64_t key = std::max(seen.begin, part.begin);
+        for (std::int64_t next; key < end && !interruption.stops(worker); key = next) {
+            next = std::min(end, (key / block_keys + 1) * block_keys);
+            meet({key, next});
         }
+    }
+
+    void finish() const {
         for (std::int64_t i = 0; i < count_; ++i)
             finish(i);
+    }
+
+    void leave(double* partial) const {
+        for (std::int64_t i = 0; i < count_; ++i) {
+            *partial++ = static_cast<double>(room_.maximum[i]);
+            *partial++ = room_.sum[i];
+            for (std::int64_t k = 0; k < a_.value_dim; ++k)
+                *partial++ = room_.output[at(k, i, a_.value_dim)];
+        }
+    }
+
+    void join(const double* partials) const {
+        for (std::int64_t i = 0; i < count_; ++i) {
+            double maximum = -HUGE_VAL, sum = 0;
+            double* const output = room_.output_row;
+            std::fill_n(output, a_.value_dim, 0.0);
+            for (std::int64_t part = 0; part < all_.parts_; ++part) {
+                const double* const partial =
+                    partials + part * all_.partial_doubles() + i * (2 + a_.value_dim);
+                if (partial[1] == 0)
+                    continue; // has seen nothing
+                const double next = std::max(maximum, partial[0]);
+                const double before = std::exp(maximum - next), more = std::exp(partial[0] - next);
+                maximum = next;
+                sum = sum * before + partial[1] * more;
+                for (std::int64_t k = 0; k < a_.value_dim; ++k)
+                    output[k] = output[k] * before + partial[2 + k] * more;
+            }
+            room_.maximum[i] = static_cast<T>(maximum);
+            room_.sum[i] = sum;
+            for (std::int64_t k = 0; k < a_.value_dim; ++k)
+                room_.output[at(k, i, a_.value_dim)] = output[k];
+        }
     }
 
   private:
@@ -218,7 +282,7 @@ class Attending<T>::TileTask {
                  a_.right == unlimited ? key_length_ : within(place + a_.right + 1)}};
     }
 
-    void begin() {
+    void begin(bool with_sinks) {
         std::fill_n(room_.queries, a_.dim * padded_, T{0});
         std::fill_n(room_.maximum, padded_, -infinity);
         std::fill_n(room_.sum, padded_, 0.0);
@@ -228,7 +292,8 @@ class Attending<T>::TileTask {
             all_.read(all_.row_of(a_.query, index, row), a_.dim, room_.row);
             for (std::int64_t k = 0; k < a_.dim; ++k)
                 room_.queries[at(k, i, a_.dim)] = room_.row[k];
-            if (const double sink = all_.value_of(a_.sinks, index, -HUGE_VAL); sink != -HUGE_VAL) {
+            const double sink = all_.value_of(a_.sinks, index, -HUGE_VAL);
+            if (with_sinks && sink != -HUGE_VAL) {
                 room_.maximum[i] = static_cast<T>(sink);
                 room_.sum[i] = 1;
             }
@@ -408,8 +473,8 @@ class Attending<T>::TileTask {
 template <class T>
 void attend_in(const Kernels& kernels, const Attention& attention, int threads) {
     const Attending<T> attending(kernels, attention);
-    const std::int64_t count = attending.count();
-    if (count == 0)
+    const std::int64_t tiles = attending.tiles(), parts = attending.parts();
+    if (tiles == 0)
         return;
     const double products = static_cast<double>(product(attention.leading)) *
                             static_cast<double>(attention.queries) *
@@ -418,16 +483,24 @@ void attend_in(const Kernels& kernels, const Attention& attention, int threads) 
     if (products < parallel_products)
         threads = 1;
     std::vector<Scratch> rooms;
-    const std::int64_t workers = std::min<std::int64_t>(threads, count);
+    const std::int64_t workers = std::min<std::int64_t>(threads, tiles * parts);
     rooms.reserve(static_cast<std::size_t>(workers));
     for (std::int64_t i = 0; i < workers; ++i)
         rooms.emplace_back(attending.room_bytes() / 8);
+    const auto room = [&](int worker) {
+        return reinterpret_cast<char*>(rooms[static_cast<std::size_t>(worker)].data());
+    };
+    const std::int64_t left = attending.partial_doubles();
+    const Scratch partials(tiles * parts * left);
     Interruption interruption;
     const auto run = [&](std::int64_t task, int worker) {
-        const Scratch& room = rooms[static_cast<std::size_t>(worker)];
-        attending.run(task, worker, reinterpret_cast<char*>(room.data()), interruption);
+        attending.run(task / parts, task % parts, partials.data() + task * left, worker,
+                      room(worker), interruption);
     };
-    run_tasks(count, threads, Task(run), interruption);
+    run_tasks(tiles * parts, threads, Task(run), interruption);
+    if (parts > 1)
+        for (std::int64_t tile = 0; tile < tiles; ++tile)
+            attending.join(tile, partials.data() + tile * parts * left, room(0));
 }
 
 } // namespace

@@ -82,7 +82,7 @@ def __getattr__(name: str) -> ModuleType:
         "articles",
         "plot",
         "properties",
-    }:  # loaded when first asked for: they need more than NumPy
+    }:  # loaded when first asked for
         return import_module(f"ropewalk.{name}")
     msg = f"module 'ropewalk' has no attribute {name!r}"
     raise AttributeError(msg)
