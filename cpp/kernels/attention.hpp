@@ -203,6 +203,23 @@ void accumulate_seen(const Tile<T>& tile, const Rows<T>& values, const T* logits
         }
 }
 
+// The output of what has seen nothing is 0 already. Adding 0 makes -0 0.
+template <class S>
+typename S::F64 mean(typename S::F64 output, typename S::F64 sum) {
+    const auto zero = S::all(0.0);
+    return S::add(S::div(output, S::where_equal(sum, zero, S::all(1.0), sum)), zero);
+}
+
+template <class S, class T>
+void divide(const Tile<T>& tile) {
+    const std::int64_t row = tile.vectors * Lanes<S, T>::count;
+    for (std::int64_t i = 0; i < row; i += 8) {
+        const auto sum = S::get(tile.sum + i);
+        for (double *p = tile.output + i, *end = p + tile.value_dim * row; p != end; p += row)
+            S::put(p, mean<S>(S::get(p), sum));
+    }
+}
+
 template <class S>
 typename S::F64 divide(typename S::F64 a, typename S::F64 by) {
     return S::div(a, by);

@@ -183,6 +183,20 @@ void accumulate_few_seen(const Tile<T>& tile, const Rows<T>& values, const T* se
 }
 
 template <class S, class T>
+void divide_few(const Tile<T>& tile) {
+    for (int query = 0; query < tile.vectors; ++query) {
+        double* const output = tile.output + query * tile.value_dim;
+        const auto sum = S::all(tile.sum[query]);
+        for (std::int64_t feature = 0; feature < tile.value_dim; feature += 8) {
+            const std::int64_t left = tile.value_dim - feature;
+            const unsigned lanes = left < 8 ? (1U << left) - 1 : 0xff;
+            const auto mean_of = mean<S>(S::get_some(output + feature, lanes), sum);
+            S::put_some(output + feature, mean_of, lanes);
+        }
+    }
+}
+
+template <class S, class T>
 void accumulate_few(const Tile<T>& tile, const Rows<T>& values) {
     accumulate_few_seen<S, T, true>(tile, values, nullptr);
 }

@@ -45,6 +45,8 @@ struct TileKernels {
     void (*accumulate)(const Tile<T>& tile, const Rows<T>& values);
     // The same where a value may be NaN or infinite: those whose logits are -inf are not read.
     void (*accumulate_seen)(const Tile<T>& tile, const Rows<T>& values, const T* logits);
+    // output = output / sum, or 0 where nothing was seen
+    void (*divide)(const Tile<T>& tile);
 };
 
 template <class T>

@@ -224,6 +224,7 @@ class Attending<T>::TileTask {
     }
 
     void finish() const {
+        kernel_.divide(tile_);
         for (std::int64_t i = 0; i < count_; ++i)
             finish(i);
     }
@@ -432,9 +433,8 @@ class Attending<T>::TileTask {
         const Query<T>& query = room_.tile[i];
         const double sum = room_.sum[i];
         if (a_.output != nullptr) {
-            for (std::int64_t k = 0; k < a_.value_dim; ++k) // adding 0 makes -0 0
-                room_.output_row[k] =
-                    sum == 0 ? 0 : room_.output[at(k, i, a_.value_dim)] / sum + 0.0;
+            for (std::int64_t k = 0; k < a_.value_dim; ++k)
+                room_.output_row[k] = room_.output[at(k, i, a_.value_dim)];
             all_.all_.write[static_cast<std::size_t>(a_.type)](room_.output_row, a_.value_dim,
                                                                static_cast<char*>(a_.output) +
                                                                    row_in(query, a_.value_dim) *

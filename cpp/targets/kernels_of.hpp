@@ -44,8 +44,9 @@ constexpr auto stream_of() -> void (*)(const void*, void*, std::int64_t) {
 template <class S, class T>
 constexpr ropewalk::AttentionKernels<T> attention_of() {
     return {Lanes<S, T>::count,
-            {score<S, T>, weigh<S, T>, accumulate<S, T>, accumulate_seen<S, T>},
-            {score_few<S, T>, weigh_few<S, T>, accumulate_few<S, T>, accumulate_few_seen<S, T>},
+            {score<S, T>, weigh<S, T>, accumulate<S, T>, accumulate_seen<S, T>, divide<S, T>},
+            {score_few<S, T>, weigh_few<S, T>, accumulate_few<S, T>, accumulate_few_seen<S, T>,
+             divide_few<S, T>},
             cap<S, T>,
             weigh_row<S, T>};
 }

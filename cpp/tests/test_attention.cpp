@@ -48,7 +48,7 @@ std::vector<T> exponentials(const Kernels& kernels, std::vector<T> x) {
         const auto first = x.begin() + static_cast<std::ptrdiff_t>(begin);
         const std::size_t count = std::min(room, x.size() - begin);
         std::copy_n(first, count, logits.begin() + static_cast<std::ptrdiff_t>(lanes));
-        attention.weigh(
+        attention.many.weigh(
             {1, 0, 0, nullptr, logits.data(), maximum.data(), sum.data(), rescale.data(), nullptr},
             block_keys);
         std::copy_n(logits.begin() + static_cast<std::ptrdiff_t>(lanes), count, first);

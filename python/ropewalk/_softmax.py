@@ -87,9 +87,9 @@ def softmax(
     result, source, target = _arrays.row_result("x", array, out, counts)
     if array.size:
         _core.softmax(
-            np.moveaxis(source, along, -1),
-            np.moveaxis(target, along, -1),
-            None if counts is None else np.moveaxis(counts, along, -1),
+            _with_last(source, along),
+            _with_last(target, along),
+            None if counts is None else _with_last(counts, along),
             factor,
             get_num_threads(),
         )
@@ -150,13 +150,13 @@ def logsumexp(x: ArrayLike, /, *, axis: int = -1, mask: ArrayLike | None = None)
     counts = _counts(mask, array)
     if not array.flags.aligned:
         array = array.copy()
-    source = np.moveaxis(array, along, -1)
+    source = _with_last(array, along)
     sums = np.empty(source.shape[:-1])
     if sums.size:
         _core.logsumexp(
             source,
             sums,
-            None if counts is None else np.moveaxis(counts, along, -1),
+            None if counts is None else _with_last(counts, along),
             get_num_threads(),
         )
     return sums.astype(array.dtype, copy=False)
@@ -168,3 +168,8 @@ def _counts(mask: ArrayLike | None, x: NDArray[Any]) -> NDArray[np.bool_] | None
     array = _arrays.boolean_mask("mask", mask)
     _arrays.check_broadcast("mask", array.shape, x.shape, "the shape of x")
     return np.broadcast_to(array, x.shape)
+
+
+def _with_last(array: NDArray[Any], axis: int) -> NDArray[Any]:
+    """Return a view whose last axis is that one."""
+    return array if axis == array.ndim - 1 else np.moveaxis(array, axis, -1)
