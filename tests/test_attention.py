@@ -503,6 +503,14 @@ def test_key_lengths_do_not_move_the_queries() -> None:
     np.testing.assert_allclose(actual, [[0.5, 0.5, 0, 0]] * 3, rtol=1e-15)
 
 
+@pytest.mark.parametrize("queries", [1, 5, 60])
+def test_sequences_that_share_keys_have_lengths_of_their_own(queries: int) -> None:
+    query, keys = np.zeros((3, queries, 2)), np.zeros((4, 2))
+    weights = rw.attention_weights(query, keys, key_lengths=[1, 2, 4])
+    expected = np.array([[1, 0, 0, 0], [0.5, 0.5, 0, 0], [0.25] * 4])
+    np.testing.assert_array_equal(weights, np.repeat(expected[:, None], queries, axis=1))
+
+
 def test_a_cache_of_several_lengths() -> None:
     # Two queries end each of three sequences, whose last key is the last valid one. Where only one
     # is valid, the first query stands before it and sees nothing.

@@ -280,3 +280,41 @@ def test_a_logit_of_minus_infinity_weighs_nothing(dtype: str) -> None:
     expected = rw.attention(query, key, value, mask=np.arange(90) != 40)
     key[40] = -INF
     assert_same_bits(rw.attention(query, key, value), expected)
+
+
+# Logits of minus infinity
+
+
+@pytest.mark.parametrize("queries", [1, 9, 60])
+@floats
+def test_a_logit_of_minus_infinity_masks_however_it_came(dtype: str, queries: int) -> None:
+    # The product of the first query with the first key overflows; what others see, and whether a
+    # mask is given that hides nothing, must not matter.
+    large = float(np.finfo(dtype).max)
+    query = np.ones((queries, 1), dtype)
+    query[0] = large
+    key, value = np.array([[-large], [1.0]], dtype), np.array([[NAN], [1.0]], dtype)
+    expected = rw.attention(query, key, value, scale=1.0)
+    assert expected[0] == 1
+    masked = rw.attention(query, key, value, scale=1.0, mask=np.ones((queries, 2), bool))
+    assert_same_bits(masked, expected)
+    alone = rw.attention(query[:1], key, value, scale=1.0)
+    assert_same_bits(alone, expected[:1])
+
+
+@pytest.mark.parametrize("queries", [1, 60])
+@floats
+def test_a_finite_bias_masks_nothing_even_where_the_sum_overflows(dtype: str, queries: int) -> None:
+    largest = float(np.finfo(dtype).max)
+    key, value = np.array([[-1.0], [-1.0]], dtype), np.array([[1.0], [3.0]], dtype)
+    query = np.full((queries, 1), largest / 2, dtype)
+    output = rw.attention(query, key, value, scale=1.0, bias=[[-largest, -largest]])
+    np.testing.assert_array_equal(output, np.full((queries, 1), 2.0))
+    output = rw.attention(query * 0, key, value, slopes=largest, offset=2**53)
+    np.testing.assert_array_equal(output, np.full((queries, 1), 2.0))
+
+
+def test_the_widest_window_reaches_everything() -> None:
+    x = np.zeros((2, 2))
+    weights = rw.attention_weights(x, x, offset=2**53, window=(2**70, None))
+    np.testing.assert_array_equal(weights, np.full((2, 2), 0.5))

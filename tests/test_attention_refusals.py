@@ -8,6 +8,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.test_rotary import DTYPES
 
 import ropewalk as rw
 
@@ -115,7 +116,8 @@ MISMATCHES: dict[str, tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...], s
     "grouped heads in three dimensions": (
         (6, 5, 4), (3, 7, 4), (3, 7, 2),
         "the leading axes of query, key, value must broadcast, got shapes "
-        "(6, 5, 4), (3, 7, 4), (3, 7, 2)",
+        "(6, 5, 4), (3, 7, 4), (3, 7, 2); heads that share keys need a batch axis before them, as "
+        "query[None]",
     ),
 }  # fmt: skip
 
@@ -261,11 +263,11 @@ BAD_OPTIONS: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
         "sinks must be real numbers, got dtype object",
     ),
     "an unknown precision": (
-        {"precision": "float32"}, ValueError, "precision must be None or 'float64', got 'float32'",
+        {"precision": "float32"}, ValueError, "precision must be one of 'float64', got 'float32'",
     ),
     "a precision of another kind": (
         {"precision": np.float64}, ValueError,
-        "precision must be None or 'float64', got <class 'numpy.float64'>",
+        "precision must be one of 'float64', got <class 'numpy.float64'>",
     ),
 }  # fmt: skip
 
@@ -420,6 +422,23 @@ def test_parts_must_be_numbers(name: str) -> None:
     parts[name] = parts[name].astype(complex)
     with pytest.raises(TypeError, match=rf"^{name} must be .*, got dtype complex128$"):
         rw.merge_attention(*parts.values())
+
+
+def test_float16_and_bfloat16_have_no_type_in_common() -> None:
+    bfloat16 = np.ones((3, 2)).astype(DTYPES["bfloat16"])
+    message = "data must have dtypes that NumPy promotes to one, got bfloat16 and float16"
+    with pytest.raises(TypeError, match=exactly(message)):
+        rw.attention(bfloat16, bfloat16.astype(np.float16), bfloat16)
+
+
+@pytest.mark.parametrize("name", ["offset", "key_lengths"])
+def test_integers_that_cannot_be_printed_are_refused(name: str) -> None:
+    x = np.ones((3, 2))
+    options: dict[str, Any] = {name: 10**5000}
+    with pytest.raises(ValueError, match=f"^{name} must be .*, got an integer of 16610 bits$"):
+        rw.attention(x, x, x, **options)
+    with pytest.raises(ValueError, match=r"^window must be .*, got an integer of 16610 bits$"):
+        rw.attention(x, x, x, window=(10**5000, None))
 
 
 # Sizes

@@ -276,6 +276,34 @@ def test_keys_of_others_have_positions_of_their_own() -> None:
     check(x, (key,), given, "float64", expected, rotary=FREQUENCIES)
 
 
+def test_keys_may_stand_elsewhere_in_self_attention_too() -> None:
+    x, elsewhere = rows((7, 12)), range(100, 107)
+    given = {**weights(), "rotary": FREQUENCIES, "key_positions": elsewhere}
+    expected = rw.multi_head_attention(x, x, **given)
+    assert_same_bits(rw.multi_head_attention(x, **given), expected)
+    assert (
+        np.abs(expected - rw.multi_head_attention(x, **weights(), rotary=FREQUENCIES)).max() > 0.1
+    )
+
+
+def test_the_type_of_the_output_weight_is_computed_with() -> None:
+    x = rows((7, 12), "float32")
+    given = weights(dtype="float32")
+    given["output_weight"] = given["output_weight"].astype(np.float64)
+    wide: dict[str, Any] = dict(given)
+    for name in ("query_weight", "key_weight", "value_weight"):
+        wide[name] = given[name].astype(np.float64)
+    expected = rw.multi_head_attention(x.astype(np.float64), **wide)
+    np.testing.assert_allclose(rw.multi_head_attention(x, **given), expected, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("rotary", [1e4, True, np.ones(2)], ids=repr)
+def test_rotary_must_say_how_to_rotate(rotary: Any) -> None:
+    message = "^rotary must be Frequencies, or the options of rotate, got "
+    with pytest.raises(TypeError, match=message):
+        rw.multi_head_attention(rows((7, 12)), **weights(), rotary=rotary)
+
+
 def test_queries_of_a_batch_stand_from_their_offsets_on() -> None:
     x, key, given = rows((2, 5, 12)), rows((2, 9, 12), seed=1), weights()
     offset = np.array([4, -2])

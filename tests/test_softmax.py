@@ -516,3 +516,9 @@ def test_out_must_not_overlap_the_mask() -> None:
     message = "out must not overlap another argument, got memory that both share"
     with pytest.raises(ValueError, match=exactly(message)):
         rw.softmax(np.ones((4, 4)), mask=mask, out=out)
+
+
+def test_fields_of_structures_are_taken() -> None:
+    records = np.zeros(1, [("numbers", "f8", (5,)), ("text", "i1")])
+    np.testing.assert_array_equal(rw.softmax(records["numbers"]), np.full((1, 5), 0.2))
+    np.testing.assert_allclose(rw.logsumexp(records["numbers"]), [np.log(5)], rtol=1e-15)

@@ -14,9 +14,12 @@ namespace py = pybind11;
 namespace ropewalk {
 namespace {
 
-std::int64_t elements_of(std::int64_t stride, const py::array& array) {
-    require(stride % array.itemsize() == 0, "whole elements between rows");
-    return stride / array.itemsize();
+// How far apart the elements of an axis are; 0 where that says nothing.
+std::int64_t stride_of(const py::array& array, std::int64_t axis) {
+    if (array.shape(axis) <= 1 || array.size() == 0)
+        return 0;
+    require(array.strides(axis) % array.itemsize() == 0, "whole elements between rows");
+    return array.strides(axis) / array.itemsize();
 }
 
 // How an array lies along the leading axes of the result, aligned right, its own last axes left
@@ -35,14 +38,10 @@ Leading leading_of(const py::array& array, std::int64_t own, const std::vector<s
         const bool heads = grouped && i + 1 == axes.size();
         require(length == axes[i] || (heads && length > 0 && axes[i] % length == 0),
                 "an array that fits the result");
-        leading.stride[i] = elements_of(array.strides(axis), array);
+        leading.stride[i] = stride_of(array, axis);
         leading.group[i] = length == 0 ? 1 : axes[i] / length;
     }
     return leading;
-}
-
-std::int64_t stride_of(const py::array& array, std::int64_t axis) {
-    return array.shape(axis) == 1 ? 0 : elements_of(array.strides(axis), array);
 }
 
 DataRows rows_of(const py::array& array, const std::vector<std::int64_t>& leading,
@@ -211,8 +210,8 @@ Strided<T> strided(const py::array& array, T* data) {
     const std::int64_t last = array.ndim() - 1;
     std::vector<std::int64_t> strides;
     for (std::int64_t i = 0; i < last; ++i)
-        strides.push_back(elements_of(array.strides(i), array));
-    return {data, strides, elements_of(array.strides(last), array)};
+        strides.push_back(stride_of(array, i));
+    return {data, strides, stride_of(array, last)};
 }
 
 Softmax softmax_of(const py::array& x, const py::object& mask, double scale) {

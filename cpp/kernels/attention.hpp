@@ -95,21 +95,72 @@ void cap(T* logits, std::int64_t count, T cap) {
         S::put(logits, S::mul(by, hyperbolic_tangent<S, T>(S::div(S::get(logits), by))));
 }
 
-// In float64: sum = rescale sum + more, where rescale = e^(before - maximum).
+// In float64: rescale = e^(before - maximum), by which the sum is multiplied.
 template <class S>
-void join_sums(typename S::F64 before, typename S::F64 maximum, typename S::F64 more, double* sum,
-               double* rescale) {
+void rescale(typename S::F64 before, typename S::F64 maximum, double* sum, double* by) {
     const auto scale = exponential<S, double>(S::sub(before, maximum));
-    S::put(rescale, scale);
-    S::put(sum, S::fma(S::get(sum), scale, more));
+    S::put(by, scale);
+    S::put(sum, S::mul(S::get(sum), scale));
 }
 
 template <class S>
-void join_sums(typename S::F32 before, typename S::F32 maximum, typename S::F32 more, double* sum,
-               double* rescale) {
-    join_sums<S>(S::widen_low(before), S::widen_low(maximum), S::widen_low(more), sum, rescale);
-    join_sums<S>(S::widen_high(before), S::widen_high(maximum), S::widen_high(more), sum + 8,
-                 rescale + 8);
+void rescale(typename S::F32 before, typename S::F32 maximum, double* sum, double* by) {
+    rescale<S>(S::widen_low(before), S::widen_low(maximum), sum, by);
+    rescale<S>(S::widen_high(before), S::widen_high(maximum), sum + 8, by + 8);
+}
+
+template <class S>
+void add_sums(typename S::F64 more, double* sum) {
+    S::put(sum, S::add(S::get(sum), more));
+}
+
+template <class S>
+void add_sums(typename S::F32 more, double* sum) {
+    add_sums<S>(S::widen_low(more), sum);
+    add_sums<S>(S::widen_high(more), sum + 8);
+}
+
+// What is taken from logits: 0 for a query that has seen nothing yet, for -inf minus -inf would be
+// NaN.
+template <class S, class T>
+VectorOf<S, T> finite_maximum(VectorOf<S, T> maximum) {
+    return S::where_equal(maximum, S::all(static_cast<T>(-infinity)), S::all(T{0}), maximum);
+}
+
+// a where it is below b, else b: so b where one of them is NaN.
+template <class S, class T>
+VectorOf<S, T> smaller(VectorOf<S, T> a, VectorOf<S, T> b) {
+    return S::where_less(a, b, a, b);
+}
+
+template <class S, class T>
+bool any_masked(VectorOf<S, T> smallest) {
+    T lanes[std::size_t{Lanes<S, T>::count}];
+    S::put(lanes, smallest);
+    bool any = false;
+    for (const T lane : lanes)
+        any |= lane == static_cast<T>(-infinity);
+    return any;
+}
+
+template <class S, class T>
+bool raise(const Tile<T>& tile, std::int64_t keys) {
+    using Vector = VectorOf<S, T>;
+    constexpr int lanes = Lanes<S, T>::count;
+    const int row = tile.vectors * lanes;
+    Vector smallest = S::all(T{0});
+    for (int at = 0; at < row; at += lanes) {
+        const Vector before = S::get(tile.maximum + at);
+        Vector maximum = before;
+        for (std::int64_t key = 0; key < keys; ++key) {
+            const Vector logit = S::get(tile.logits + key * row + at);
+            maximum = S::max(maximum, logit);
+            smallest = smaller<S, T>(logit, smallest);
+        }
+        S::put(tile.maximum + at, maximum);
+        rescale<S>(before, finite_maximum<S, T>(maximum), tile.sum + at, tile.rescale + at);
+    }
+    return any_masked<S, T>(smallest);
 }
 
 template <class S, class T>
@@ -117,23 +168,16 @@ void weigh(const Tile<T>& tile, std::int64_t keys) {
     using Vector = VectorOf<S, T>;
     constexpr int lanes = Lanes<S, T>::count;
     const int row = tile.vectors * lanes;
-    for (int v = 0; v < tile.vectors; ++v) {
-        T* const logits = tile.logits + v * lanes;
-        const Vector before = S::get(tile.maximum + v * lanes);
-        Vector maximum = before;
-        for (std::int64_t key = 0; key < keys; ++key)
-            maximum = S::max(maximum, S::get(logits + key * row));
-        S::put(tile.maximum + v * lanes, maximum);
-        // A query that has seen nothing yet: -inf minus -inf would be NaN.
-        const Vector masked = S::all(static_cast<T>(-infinity));
-        const Vector least = S::where_equal(maximum, masked, S::all(T{0}), maximum);
+    for (int at = 0; at < row; at += lanes) {
+        T* const logits = tile.logits + at;
+        const Vector maximum = finite_maximum<S, T>(S::get(tile.maximum + at));
         Vector sums[4];
         for (Vector& sum : sums)
             sum = S::all(T{0});
         const auto weigh_key = [&](std::int64_t key, Vector& sum) {
-            T* const at = logits + key * row;
-            const Vector weight = exponential<S, T>(S::sub(S::get(at), least));
-            S::put(at, weight);
+            T* const logit = logits + key * row;
+            const Vector weight = exponential<S, T>(S::sub(S::get(logit), maximum));
+            S::put(logit, weight);
             sum = S::add(sum, weight);
         };
         std::int64_t key = 0;
@@ -145,8 +189,7 @@ void weigh(const Tile<T>& tile, std::int64_t keys) {
         }
         for (int i = 0; key < keys; ++key, ++i)
             weigh_key(key, sums[i]);
-        const Vector sum = S::add(S::add(sums[0], sums[1]), S::add(sums[2], sums[3]));
-        join_sums<S>(before, least, sum, tile.sum + v * lanes, tile.rescale + v * lanes);
+        add_sums<S>(S::add(S::add(sums[0], sums[1]), S::add(sums[2], sums[3])), tile.sum + at);
     }
 }
 

@@ -78,6 +78,40 @@ void score_few(const Tile<T>& tile, const Rows<T>& keys, T scale) {
 }
 
 template <class S, class T>
+bool raise_few(const Tile<T>& tile, std::int64_t keys) {
+    using Vector = VectorOf<S, T>;
+    constexpr int lanes = Lanes<S, T>::count;
+    Vector smallest = S::all(T{0});
+    for (int query = 0; query < tile.vectors; ++query) {
+        T* const logits = tile.logits + query * block_keys;
+        const T before = tile.maximum[query];
+        Vector largest = S::all(before);
+        std::int64_t key = 0;
+        for (; key + lanes <= keys; key += lanes) {
+            const Vector logit = S::get(logits + key);
+            largest = S::max(largest, logit);
+            smallest = smaller<S, T>(logit, smallest);
+        }
+        T of_lanes[std::size_t{lanes}];
+        S::put(of_lanes, largest);
+        T maximum = before;
+        for (const T lane : of_lanes)
+            maximum = maximum > lane ? maximum : lane;
+        for (; key < keys; ++key) {
+            maximum = maximum > logits[key] ? maximum : logits[key];
+            smallest = smaller<S, T>(S::all(logits[key]), smallest);
+        }
+        tile.maximum[query] = maximum;
+        const T least = maximum == static_cast<T>(-infinity) ? T{0} : maximum;
+        const double by =
+            exponential_of<S>(static_cast<double>(before) - static_cast<double>(least));
+        tile.rescale[query] = by;
+        tile.sum[query] *= by;
+    }
+    return any_masked<S, T>(smallest);
+}
+
+template <class S, class T>
 void weigh_few(const Tile<T>& tile, std::int64_t keys) {
     using Vector = VectorOf<S, T>;
     constexpr int lanes = Lanes<S, T>::count;
@@ -86,30 +120,14 @@ void weigh_few(const Tile<T>& tile, std::int64_t keys) {
         T* const logits = tile.logits + query * block_keys;
         for (std::int64_t key = keys; key < end; ++key)
             logits[key] = static_cast<T>(-infinity);
-        const T before = tile.maximum[query];
-        Vector largest = S::all(before);
-        for (std::int64_t key = 0; key < end; key += lanes)
-            largest = S::max(largest, S::get(logits + key));
-        T of_lanes[std::size_t{lanes}];
-        S::put(of_lanes, largest);
-        T maximum = before;
-        for (const T lane : of_lanes)
-            maximum = maximum > lane ? maximum : lane;
-        tile.maximum[query] = maximum;
-        // A query that has seen nothing yet: -inf minus -inf would be NaN.
-        const T least = maximum == static_cast<T>(-infinity) ? T{0} : maximum;
+        const Vector maximum = finite_maximum<S, T>(S::all(tile.maximum[query]));
         Vector sum = S::all(T{0});
         for (std::int64_t key = 0; key < end; key += lanes) {
-            const Vector weight = exponential<S, T>(S::sub(S::get(logits + key), S::all(least)));
+            const Vector weight = exponential<S, T>(S::sub(S::get(logits + key), maximum));
             S::put(logits + key, weight);
             sum = S::add(sum, weight);
         }
-        const double more = static_cast<double>(S::sum(sum));
-        double rescale[8];
-        S::put(rescale, exponential<S, double>(
-                            S::all(static_cast<double>(before) - static_cast<double>(least))));
-        tile.rescale[query] = rescale[0];
-        tile.sum[query] = __builtin_fma(tile.sum[query], rescale[0], more);
+        tile.sum[query] += static_cast<double>(S::sum(sum));
     }
 }
 

@@ -71,6 +71,13 @@ VectorOf<S, T> exponential(VectorOf<S, T> x) {
     return S::where_less(x, S::all(Lanes<S, T>::smallest), S::all(T{0}), value);
 }
 
+template <class S>
+double exponential_of(double x) {
+    alignas(64) double lanes[8];
+    S::put(lanes, exponential<S, double>(S::all(x)));
+    return lanes[0];
+}
+
 template <class S, class T>
 VectorOf<S, T> hyperbolic_tangent(VectorOf<S, T> x) {
     using Vector = VectorOf<S, T>;

@@ -39,7 +39,9 @@ template <class T>
 struct TileKernels {
     // logits = scale times keys times queries
     void (*score)(const Tile<T>& tile, const Rows<T>& keys, T scale);
-    // Logits become weights; maximum, sum and rescale follow.
+    // Takes logits into the maximum, and scales the sum so far; says whether one is -inf.
+    bool (*raise)(const Tile<T>& tile, std::int64_t keys);
+    // Logits become weights, which are added to the sum.
     void (*weigh)(const Tile<T>& tile, std::int64_t keys);
     // output = rescale times output + weights times values
     void (*accumulate)(const Tile<T>& tile, const Rows<T>& values);

@@ -95,10 +95,8 @@ class Attending {
   public:
     Attending(const Kernels& kernels, const Attention& attention)
         : all_(kernels), a_(attention), heads_(shared_by(a_)), queries_(heads_ * a_.queries),
-          few_(a_.queries <= kernel().lanes / 2),
-          most_(few_ ? std::min(most_few, queries_)
-                     : std::min(most_vectors * kernel().lanes, whole_vectors(queries_))),
-          tiles_((queries_ + most_ - 1) / std::max<std::int64_t>(most_, 1)),
+          few_(a_.queries <= kernel().lanes / 2), most_(few_ ? most_few : even_tile()),
+          tiles_((queries_ + most_ - 1) / most_),
           parts_(few_ ? std::max<std::int64_t>(1, (a_.keys + part_keys - 1) / part_keys) : 1) {}
 
     std::int64_t tiles() const { return queries_ == 0 ? 0 : product(a_.leading) / heads_ * tiles_; }
@@ -149,6 +147,12 @@ class Attending {
     }
     std::int64_t whole_vectors(std::int64_t queries) const {
         return (queries + kernel().lanes - 1) / kernel().lanes * kernel().lanes;
+    }
+    // As many queries for each of as few tiles as can be.
+    std::int64_t even_tile() const {
+        const std::int64_t vectors = whole_vectors(queries_) / kernel().lanes;
+        const std::int64_t tiles = (vectors + most_vectors - 1) / most_vectors;
+        return (vectors + tiles - 1) / std::max<std::int64_t>(tiles, 1) * kernel().lanes;
     }
     void read(const void* x, std::int64_t count, T* y) const {
         const auto type = static_cast<std::size_t>(a_.type);
@@ -205,8 +209,7 @@ class Attending<T>::TileTask {
                 room_.rescale,
                 room_.output},
           keys_(all.row_of(a_.key, index, 0)),
-          values_(a_.value_dim == 0 ? nullptr : all.row_of(a_.value, index, 0)),
-          key_length_(all.value_of(a_.key_lengths, index, a_.keys)) {
+          values_(a_.value_dim == 0 ? nullptr : all.row_of(a_.value, index, 0)) {
         for (std::int64_t i = 0; i < count_; ++i)
             room_.tile[i] = query(index + (first + i) / a_.queries, (first + i) % a_.queries);
     }
@@ -233,23 +236,26 @@ class Attending<T>::TileTask {
         for (std::int64_t i = 0; i < count_; ++i) {
             *partial++ = static_cast<double>(room_.maximum[i]);
             *partial++ = room_.sum[i];
+            const auto output = column(room_.output, i, a_.value_dim);
             for (std::int64_t k = 0; k < a_.value_dim; ++k)
-                *partial++ = room_.output[at(k, i, a_.value_dim)];
+                *partial++ = output[k];
         }
     }
 
     void join(const double* partials) const {
         for (std::int64_t i = 0; i < count_; ++i) {
             double maximum = -HUGE_VAL, sum = 0;
-            double* const output = room_.output_row;
-            std::fill_n(output, a_.value_dim, 0.0);
+            const auto output = column(room_.output, i, a_.value_dim);
+            for (std::int64_t k = 0; k < a_.value_dim; ++k)
+                output[k] = 0;
             for (std::int64_t part = 0; part < all_.parts_; ++part) {
                 const double* const partial =
                     partials + part * all_.partial_doubles() + i * (2 + a_.value_dim);
                 if (partial[1] == 0)
                     continue; // has seen nothing
                 const double next = std::max(maximum, partial[0]);
-                const double before = std::exp(maximum - next), more = std::exp(partial[0] - next);
+                const double before = all_.all_.exponential(maximum - next);
+                const double more = all_.all_.exponential(partial[0] - next);
                 maximum = next;
                 sum = sum * before + partial[1] * more;
                 for (std::int64_t k = 0; k < a_.value_dim; ++k)
@@ -257,21 +263,27 @@ class Attending<T>::TileTask {
             }
             room_.maximum[i] = static_cast<T>(maximum);
             room_.sum[i] = sum;
-            for (std::int64_t k = 0; k < a_.value_dim; ++k)
-                room_.output[at(k, i, a_.value_dim)] = output[k];
         }
     }
 
   private:
-    // Where element k of query i is, among `width` of each.
-    std::int64_t at(std::int64_t k, std::int64_t i, std::int64_t width) const {
-        return all_.few_ ? i * width + k : k * padded_ + i;
+    // An array's values of query i, which has room for `width` of them.
+    template <class Value>
+    struct Column {
+        Value* first;
+        std::int64_t step;
+        Value& operator[](std::int64_t k) const { return first[k * step]; }
+    };
+    template <class Value>
+    Column<Value> column(Value* array, std::int64_t i, std::int64_t width) const {
+        return all_.few_ ? Column<Value>{array + i * width, 1} : Column<Value>{array + i, padded_};
     }
 
     Query<T> query(std::int64_t index, std::int64_t row) const {
         const std::int64_t place = row + all_.value_of(a_.offset, index, std::int64_t{0});
+        const std::int64_t length = all_.value_of(a_.key_lengths, index, a_.keys);
         const auto within = [&](std::int64_t key) {
-            return std::clamp(key, std::int64_t{0}, key_length_);
+            return std::clamp(key, std::int64_t{0}, length);
         };
         return {index,
                 row,
@@ -280,7 +292,7 @@ class Attending<T>::TileTask {
                 all_.row_of(a_.mask, index, row),
                 all_.row_of(all_.bias(), index, row),
                 {a_.left == unlimited ? 0 : within(place - a_.left),
-                 a_.right == unlimited ? key_length_ : within(place + a_.right + 1)}};
+                 a_.right == unlimited ? length : within(place + a_.right + 1)}};
     }
 
     void begin(bool with_sinks) {
@@ -291,8 +303,9 @@ class Attending<T>::TileTask {
         for (std::int64_t i = 0; i < count_; ++i) {
             const auto& [index, row, place, slope, mask, bias, seen] = room_.tile[i];
             all_.read(all_.row_of(a_.query, index, row), a_.dim, room_.row);
+            const auto features = column(room_.queries, i, a_.dim);
             for (std::int64_t k = 0; k < a_.dim; ++k)
-                room_.queries[at(k, i, a_.dim)] = room_.row[k];
+                features[k] = room_.row[k];
             const double sink = all_.value_of(a_.sinks, index, -HUGE_VAL);
             if (with_sinks && sink != -HUGE_VAL) {
                 room_.maximum[i] = static_cast<T>(sink);
@@ -303,8 +316,8 @@ class Attending<T>::TileTask {
 
     // The keys that the tile must meet.
     Interval seen_keys() {
-        fewest_ = {0, key_length_};
-        Interval most{key_length_, 0};
+        fewest_ = {0, a_.keys};
+        Interval most{a_.keys, 0};
         for (std::int64_t i = 0; i < count_; ++i) {
             const Interval seen = room_.tile[i].seen;
             fewest_ = {std::max(fewest_.begin, seen.begin), std::min(fewest_.end, seen.end)};
@@ -325,20 +338,18 @@ class Attending<T>::TileTask {
             all_.kernel().cap(room_.logits, (all_.few_ ? block_keys : keys) * padded_,
                               static_cast<T>(a_.softcap));
         show(a_.stages.capped, block);
-        const bool biased = all_.bias().data != nullptr, masked = a_.mask.data != nullptr;
-        const bool cut = block.begin < fewest_.begin || block.end > fewest_.end;
-        if (biased)
+        if (all_.bias().data != nullptr)
             add_bias(block);
         if (a_.slopes.data != nullptr)
             add_slopes(block);
-        if (cut)
+        if (block.begin < fewest_.begin || block.end > fewest_.end)
             hide_unseen(block);
-        if (masked)
+        if (a_.mask.data != nullptr)
             hide_masked(block);
         show(a_.stages.biased != nullptr ? a_.stages.biased : a_.stages.weights, block);
         const Rows<T> values = rows(values_, a_.value, a_.value_dim, block, room_.values);
-        // Zero times NaN is NaN: values that only masked keys have must not be multiplied.
-        const bool selective = (biased || masked || cut) && !all_finite(values);
+        // Zero times NaN is NaN: values of masked keys must not be multiplied.
+        const bool selective = kernel_.raise(tile_, keys) && !all_finite(values);
         if (selective)
             std::copy_n(room_.logits, block_keys * padded_, room_.unweighed);
         kernel_.weigh(tile_, keys);
@@ -371,49 +382,58 @@ class Attending<T>::TileTask {
         return finite;
     }
 
-    // function(logit, query, key), in the order in which they are in memory.
+    // function(query, logits), which are those of the block's first key and the next ones.
     template <class Function>
-    void each_logit(Interval block, Function function) const {
-        if (all_.few_) {
-            for (std::int64_t i = 0; i < count_; ++i)
-                for (std::int64_t key = block.begin; key < block.end; ++key)
-                    function(room_.logits[i * block_keys + key - block.begin], room_.tile[i], key);
-        } else {
-            for (std::int64_t key = block.begin; key < block.end; ++key)
-                for (std::int64_t i = 0; i < count_; ++i)
-                    function(room_.logits[(key - block.begin) * padded_ + i], room_.tile[i], key);
-        }
+    void each_query(Function function) const {
+        for (std::int64_t i = 0; i < count_; ++i)
+            function(room_.tile[i], column(room_.logits, i, block_keys));
+    }
+
+    // -inf masks whatever the logit is; a finite bias does not, even where the sum overflows.
+    static void add(T& logit, T more) {
+        if (more == -infinity)
+            logit = more;
+        else if (logit != -infinity)
+            logit = logit + more == -infinity ? -std::numeric_limits<T>::max() : logit + more;
     }
 
     void add_bias(Interval block) const {
         const std::int64_t step = all_.bias().key_stride;
-        each_logit(block, [&](T& logit, const Query<T>& query, std::int64_t key) {
-            const T more = query.bias[key * step];
-            logit = more == -infinity ? more : logit + more;
+        each_query([&](const Query<T>& query, const Column<T>& logits) {
+            for (std::int64_t key = block.begin; key < block.end; ++key) {
+                const T more = query.bias[key * step];
+                T& logit = logits[key - block.begin];
+                add(logit, more);
+            }
         });
     }
 
     void add_slopes(Interval block) const {
-        each_logit(block, [&](T& logit, const Query<T>& query, std::int64_t key) {
-            double more = -query.slope * static_cast<double>(std::abs(query.place - key));
-            if constexpr (std::is_same_v<T, float>) // a finite bias stays one
-                more = std::clamp(more, -largest, largest);
-            logit += static_cast<T>(more);
+        each_query([&](const Query<T>& query, const Column<T>& logits) {
+            for (std::int64_t key = block.begin; key < block.end; ++key) {
+                const double more = -query.slope * static_cast<double>(std::abs(query.place - key));
+                add(logits[key - block.begin], static_cast<T>(std::clamp(more, -largest, largest)));
+            }
         });
     }
 
     void hide_unseen(Interval block) const {
-        each_logit(block, [&](T& logit, const Query<T>& query, std::int64_t key) {
-            if (key < query.seen.begin || key >= query.seen.end)
-                logit = -infinity;
+        each_query([&](const Query<T>& query, const Column<T>& logits) {
+            const auto hide = [&](std::int64_t begin, std::int64_t end) {
+                for (std::int64_t key = begin; key < end; ++key)
+                    logits[key - block.begin] = -infinity;
+            };
+            hide(block.begin, std::min(query.seen.begin, block.end));
+            hide(std::max(query.seen.end, block.begin), block.end);
         });
     }
 
     void hide_masked(Interval block) const {
         const std::int64_t step = a_.mask.key_stride;
-        each_logit(block, [&](T& logit, const Query<T>& query, std::int64_t key) {
-            if (!query.mask[key * step])
-                logit = -infinity;
+        each_query([&](const Query<T>& query, const Column<T>& logits) {
+            for (std::int64_t key = block.begin; key < block.end; ++key)
+                if (!query.mask[key * step])
+                    logits[key - block.begin] = -infinity;
         });
     }
 
@@ -424,8 +444,10 @@ class Attending<T>::TileTask {
 
     void show(void* stage, Interval block) const {
         if (stage != nullptr)
-            each_logit(block, [&](T& logit, const Query<T>& query, std::int64_t key) {
-                static_cast<T*>(stage)[row_in(query, a_.keys) + key] = logit;
+            each_query([&](const Query<T>& query, const Column<T>& logits) {
+                T* const shown = static_cast<T*>(stage) + row_in(query, a_.keys) + block.begin;
+                for (std::int64_t key = 0; key < block.end - block.begin; ++key)
+                    shown[key] = logits[key];
             });
     }
 
@@ -433,8 +455,9 @@ class Attending<T>::TileTask {
         const Query<T>& query = room_.tile[i];
         const double sum = room_.sum[i];
         if (a_.output != nullptr) {
+            const auto output = column(room_.output, i, a_.value_dim);
             for (std::int64_t k = 0; k < a_.value_dim; ++k)
-                room_.output_row[k] = room_.output[at(k, i, a_.value_dim)];
+                room_.output_row[k] = output[k];
             all_.all_.write[static_cast<std::size_t>(a_.type)](room_.output_row, a_.value_dim,
                                                                static_cast<char*>(a_.output) +
                                                                    row_in(query, a_.value_dim) *
@@ -466,7 +489,6 @@ class Attending<T>::TileTask {
     Room<T> room_;
     Tile<T> tile_;
     const char *keys_, *values_;
-    std::int64_t key_length_;
     Interval fewest_{}; // keys that all queries of the tile see
 };
 

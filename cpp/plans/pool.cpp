@@ -66,9 +66,12 @@ struct Job {
 
     void work(int worker) {
         for (std::int64_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < count;) {
-            if (!interruption.stops(worker))
+            std::int64_t done = 1;
+            if (interruption.stops(worker)) // nobody has the tasks from here on
+                done += std::max<std::int64_t>(0, count - next.exchange(count));
+            else
                 task(i, worker);
-            unfinished.fetch_sub(1, std::memory_order_acq_rel);
+            unfinished.fetch_sub(done, std::memory_order_acq_rel);
         }
     }
     bool done() const { return unfinished.load(std::memory_order_acquire) == 0; }
@@ -89,8 +92,7 @@ class Pool {
 
     // False, and nothing done, when another call holds the pool.
     bool try_run(std::int64_t count, int threads, Task task, Interruption& interruption) {
-        const std::unique_lock one_call(busy_, std::try_to_lock);
-        if (!one_call)
+        if (busy_.test_and_set(std::memory_order_acquire))
             return false;
         const int workers = static_cast<int>(std::min<std::int64_t>(count, threads)) - 1;
         grow(workers);
@@ -106,8 +108,11 @@ class Pool {
             interruption.stops(0);
             pause();
         }
-        const std::lock_guard lock(mutex_);
-        job_.reset();
+        {
+            const std::lock_guard lock(mutex_);
+            job_.reset();
+        }
+        busy_.clear(std::memory_order_release);
         return true;
     }
 
@@ -141,7 +146,8 @@ class Pool {
         }
     }
 
-    std::mutex busy_, mutex_;
+    std::atomic_flag busy_; // no mutex: a signal handler may call again from the same thread
+    std::mutex mutex_;
     std::condition_variable wake_;
     std::atomic<std::uint64_t> calls_{0};
     bool stop_ = false;

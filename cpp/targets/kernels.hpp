@@ -41,6 +41,7 @@ struct Kernels {
     AttentionKernels<float> attention32;
     AttentionKernels<double> attention64;
     SoftmaxKernels softmax;
+    double (*exponential)(double x); // of 0 and less, as in attention
 
     // A copy whose stores pass the cache by; null where there are none.
     void (*stream)(const void* from, void* to, std::int64_t bytes);

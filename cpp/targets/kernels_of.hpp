@@ -44,9 +44,10 @@ constexpr auto stream_of() -> void (*)(const void*, void*, std::int64_t) {
 template <class S, class T>
 constexpr ropewalk::AttentionKernels<T> attention_of() {
     return {Lanes<S, T>::count,
-            {score<S, T>, weigh<S, T>, accumulate<S, T>, accumulate_seen<S, T>, divide<S, T>},
-            {score_few<S, T>, weigh_few<S, T>, accumulate_few<S, T>, accumulate_few_seen<S, T>,
-             divide_few<S, T>},
+            {score<S, T>, raise<S, T>, weigh<S, T>, accumulate<S, T>, accumulate_seen<S, T>,
+             divide<S, T>},
+            {score_few<S, T>, raise_few<S, T>, weigh_few<S, T>, accumulate_few<S, T>,
+             accumulate_few_seen<S, T>, divide_few<S, T>},
             cap<S, T>,
             weigh_row<S, T>};
 }
@@ -74,6 +75,7 @@ constexpr ropewalk::Kernels kernels_of(const char* isa) {
         attention_of<S, float>(),
         attention_of<S, double>(),
         {largest_element<S>, weigh_elements<S>, divide_elements<S>},
+        exponential_of<S>,
         stream_of<S>(),
         S::fence,
         fillings_of<S, false>(),

@@ -43,7 +43,7 @@ std::vector<T> exponentials(const Kernels& kernels, std::vector<T> x) {
     const auto lanes = static_cast<std::size_t>(attention.lanes);
     const std::size_t room = (block_keys - 1) * lanes;
     for (std::size_t begin = 0; begin < x.size(); begin += room) {
-        std::vector<T> logits(block_keys * lanes), maximum(lanes, T{-1});
+        std::vector<T> logits(block_keys * lanes), maximum(lanes);
         std::vector<double> sum(lanes), rescale(lanes);
         const auto first = x.begin() + static_cast<std::ptrdiff_t>(begin);
         const std::size_t count = std::min(room, x.size() - begin);

@@ -15,6 +15,7 @@ from ropewalk import _core
 
 LARGEST_POSITION = 2**53
 LARGEST_DIM = 2**20
+LARGEST_WINDOW = 2**62  # more than any two positions are apart, and no overflow beside one
 Pairing = Literal["interleaved", "half"]
 Window = tuple[int | None, int | None]
 _INTERLEAVED = "interleaved"
@@ -26,10 +27,14 @@ _REAL_FLOATS = frozenset({np.float64, np.float32, np.float16})
 def integer(name: str, value: object) -> int:
     """Return `value` as an int; anything that is no integer raises TypeError."""
     try:
-        return operator.index(value)  # type: ignore[arg-type]
+        number = operator.index(value)  # type: ignore[arg-type]
     except TypeError:
         msg = f"{name} must be an integer, got {value!r}"
         raise TypeError(msg) from None
+    if number.bit_length() > 1000:
+        msg = f"{name} must be an integer of less than 1000 bits, got {_printable(number)}"
+        raise ValueError(msg)
+    return number
 
 
 def positive_integer(name: str, value: object, largest: int) -> int:
@@ -210,10 +215,14 @@ def _refuse_kind(name: str, array: NDArray[Any]) -> None:
 
 
 def _refuse_position(name: str, value: object) -> None:
-    if isinstance(value, int) and value.bit_length() > 1000:
-        value = f"an integer of {value.bit_length()} bits"  # Python refuses to print the longest
-    msg = f"{name} must be finite and at most 2**53 in size, got {value}"
+    msg = f"{name} must be finite and at most 2**53 in size, got {_printable(value)}"
     raise ValueError(msg)
+
+
+def _printable(value: object) -> object:
+    if isinstance(value, int) and value.bit_length() > 1000:
+        return f"an integer of {value.bit_length()} bits"  # Python refuses to print the longest
+    return value
 
 
 def table_dtype(dtype: DTypeLike | None, out: NDArray[Any] | None) -> np.dtype[Any]:
@@ -395,7 +404,8 @@ def integers(name: str, values: ArrayLike, smallest: int, largest: int) -> NDArr
         raise TypeError(msg)
     wrong = array[(array < smallest) | (array > largest)]
     if wrong.size:
-        msg = f"{name} must be integers from {smallest} to {largest}, got {wrong.flat[0]}"
+        found = _printable(wrong.flat[0])
+        msg = f"{name} must be integers from {smallest} to {largest}, got {found}"
         raise ValueError(msg)
     return np.require(array, np.int64, "A")
 
@@ -411,5 +421,15 @@ def window(value: object) -> Window:
     if any(side is not None and side < 0 for side in sides):
         msg = f"window must be a pair of distances, 0 or more, or None, got {value!r}"
         raise ValueError(msg)
-    left, right = (None if side is None else min(side, LARGEST_POSITION) for side in sides)
+    left, right = (None if side is None else min(side, LARGEST_WINDOW) for side in sides)
     return left, right
+
+
+def common_dtype(arrays: Sequence[NDArray[Any]]) -> np.dtype[Any]:
+    """Return the dtype that holds the values of all."""
+    try:
+        return np.result_type(*arrays)
+    except TypeError:  # float16 and bfloat16
+        found = " and ".join(sorted({str(array.dtype) for array in arrays}))
+        msg = f"data must have dtypes that NumPy promotes to one, got {found}"
+        raise TypeError(msg) from None

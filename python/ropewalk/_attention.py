@@ -99,7 +99,8 @@ def attention(
         A logit for each head that joins the sum of the softmax and has no value: finite or -inf,
         broadcasts to the leading axes.
     precision : {"float64"}, optional
-        Compute float32 and half types in float64, and round once.
+        Compute float32 and half types in float64, and round at the end, half types by way of
+        float32.
     out : ndarray, optional
         Where the result goes: of its shape and dtype, sharing no memory with the arguments.
 
@@ -130,8 +131,9 @@ def attention(
     -----
     The order is scale, softcap, bias and slopes, masks, softmax with sinks. Masked keys and values
     are never looked at, even where they hold NaN; NaN and infinities that a query does see follow
-    IEEE rules, and a NaN or +inf logit makes the whole row NaN. Beside the largest logit a weight
-    that is no normal number is 0.
+    IEEE rules, and a NaN or +inf logit makes the whole row NaN. A logit of -inf masks its key,
+    however it came. Beside the largest logit a weight that is no normal number is 0. Values may
+    overflow from the 128th part of the largest number on.
 
     No array of query length times key length is made: what is needed beside the result does not
     grow with the lengths. Half types compute in float32 and round at the end. float32 is summed in
@@ -598,9 +600,8 @@ class _Problem:
         self.keys = self.arrays[1].shape[-2]
         self.pairs = (*self.leading, self.queries, self.keys)
 
-        if precision not in (None, "float64"):
-            msg = f"precision must be None or 'float64', got {precision!r}"
-            raise ValueError(msg)
+        if precision is not None:
+            _arrays.choice("precision", precision, ("float64",))
         self.in_float64 = precision is not None
         wide = self.in_float64 or self.dtype.type is np.float64
         limits: tuple[np.dtype[Any], float, float] = _FLOAT64 if wide else _FLOAT32
@@ -618,7 +619,7 @@ class _Problem:
         self.window = (left, right)
         placed = (
             (causal and "causal")
-            or (window is not None and "window")
+            or (self.window != (None, None) and "window")
             or (slopes is not None and "slopes")
         )
         if offset is None and placed and self.queries != self.keys:
@@ -722,6 +723,8 @@ class _Problem:
         array = _floats("bias", bias)
         if array.dtype == self.computed:
             return array
+        # One of what is broadcast, for it will be again.
+        array = array[tuple(slice(None, 1 if s == 0 else None) for s in array.strides)]
         with np.errstate(over="ignore"):
             converted = array.astype(self.computed)
         finite = np.clip(converted, -self.largest, self.largest)
@@ -729,6 +732,8 @@ class _Problem:
 
     def _scores(self, name: str, array: NDArray[Any]) -> NDArray[Any]:
         what = "(..., query length, key length)"
+        if array.shape == (*self.leading[:1], self.keys) and len(self.leading) > 1:
+            what += f" (of keys for each sequence of a batch: {name}[:, None, None, :])"
         _arrays.check_broadcast(name, array.shape, self.pairs, what)
         return np.atleast_2d(np.require(array, requirements="A"))
 
@@ -738,7 +743,7 @@ def _rows(names: Sequence[str], given: Sequence[ArrayLike]) -> list[NDArray[Any]
     arrays = [_arrays.data(name, values) for name, values in zip(names, given, strict=True)]
     dtype = arrays[0].dtype
     if any(array.dtype is not dtype for array in arrays):
-        dtype = np.result_type(*arrays)
+        dtype = _arrays.common_dtype(arrays)
         arrays = [array.astype(dtype, copy=False) for array in arrays]
     for name, array in zip(names, arrays, strict=True):
         if array.ndim < 2:
@@ -785,6 +790,8 @@ def _leading_axes(names: Sequence[str], arrays: Sequence[NDArray[Any]]) -> tuple
             f"the leading axes of {', '.join(names)} must broadcast, got shapes "
             f"{', '.join(str(array.shape) for array in arrays)}"
         )
+        if all(len(shape) == 1 and shape[0] and query[0] % shape[0] == 0 for shape in shapes):
+            msg += "; heads that share keys need a batch axis before them, as query[None]"
         raise ValueError(msg) from None
 
 

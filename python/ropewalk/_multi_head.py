@@ -229,22 +229,25 @@ def multi_head_attention(
         msg = "output_bias needs an output_weight, got None"
         raise ValueError(msg)
     keys = query if key is None else key
-    result, dtype = _attended(
+    projections: list[Projection] = [
+        ("query", query, query_weight, query_bias),
+        ("key", keys, key_weight, key_bias),
+        ("value", keys if value is None else value, value_weight, value_bias),
+    ]
+    of_output = [] if output_weight is None else [("output", query, output_weight, output_bias)]
+    dtype = _dtype([*projections, *of_output])
+    result = _attended(
         attention,
-        [
-            ("query", query, query_weight, query_bias),
-            ("key", keys, key_weight, key_bias),
-            ("value", keys if value is None else value, value_weight, value_bias),
-        ],
+        projections,
+        dtype,
         heads,
         rotary,
         positions,
-        positions if key is None else key_positions,
+        positions if key is None and key_positions is None else key_positions,
         options,
     )
     result = merge_heads(result)
     if output_weight is not None:
-        dtype = _dtype([("output", result[:0].astype(dtype), output_weight, output_bias)])
         result = _projected("output", result, output_weight, output_bias, result.dtype)
     return result.astype(dtype, copy=False)
 
@@ -306,16 +309,19 @@ def multi_head_attention_weights(
             [0.33, 0.33, 0.33],
             [0.25, 0.25, 0.5 ]]])
     """
-    weights, dtype = _attended(
+    projections: list[Projection] = [
+        ("query", query, query_weight, query_bias),
+        ("key", query if key is None else key, key_weight, key_bias),
+    ]
+    dtype = _dtype(projections)
+    weights = _attended(
         attention_weights,
-        [
-            ("query", query, query_weight, query_bias),
-            ("key", query if key is None else key, key_weight, key_bias),
-        ],
+        projections,
+        dtype,
         heads,
         rotary,
         positions,
-        positions if key is None else key_positions,
+        positions if key is None and key_positions is None else key_positions,
         options,
     )
     return weights.astype(dtype, copy=False)
@@ -324,17 +330,18 @@ def multi_head_attention_weights(
 def _attended(
     attend: Callable[..., NDArray[Any]],
     projections: Sequence[Projection],
+    dtype: np.dtype[Any],
     heads: int,
     rotary: Rotary | None,
     positions: ArrayLike | range | None,
     key_positions: ArrayLike | range | None,
     options: AttentionOptions,
-) -> tuple[NDArray[Any], np.dtype[Any]]:
-    """Return what `attend` makes of all heads, and the dtype that it is to be rounded to."""
-    for name in options.keys() - AttentionOptions.__annotations__.keys():
-        msg = f"options must be those of attention but out, got {name!r}"
+) -> NDArray[Any]:
+    """Return what `attend` makes of all heads, to be rounded to the dtype."""
+    known = AttentionOptions.__annotations__
+    for name in options.keys() - known.keys():
+        msg = f"unexpected keyword argument {name!r}; the options are {', '.join(known)}"
         raise TypeError(msg)
-    dtype = _dtype(projections)
     wide = dtype == np.float64 or options.get("precision") is not None
     computed = np.dtype(np.float64 if wide else np.float32)
     query, key, *values = (_projected(*projection, computed) for projection in projections)
@@ -357,8 +364,9 @@ def _attended(
         arrays[0] = _turned(query, rotary, positions, options.get("offset"))
         arrays[1] = _turned(arrays[1], rotary, key_positions, None)
     if all(array.ndim == 3 for array in arrays):  # heads alone are no grouped heads
-        return attend(*(array[None] for array in arrays), **options)[0], dtype
-    return attend(*arrays, **options), dtype
+        arrays = [array[None] for array in arrays]
+        return np.asarray(attend(*arrays, **options)[0])
+    return attend(*arrays, **options)
 
 
 def _dtype(projections: Sequence[Projection]) -> np.dtype[Any]:
@@ -367,7 +375,7 @@ def _dtype(projections: Sequence[Projection]) -> np.dtype[Any]:
         arrays += [_arrays.data(name, x), _arrays.data(f"{name}_weight", weight)]
         if bias is not None:
             arrays.append(_arrays.data(f"{name}_bias", bias))
-    return np.result_type(*arrays)
+    return _arrays.common_dtype(arrays)
 
 
 def _projected(
@@ -397,17 +405,24 @@ def _projected(
 
 def _turned(
     heads: NDArray[Any],
-    rotary: Rotary,
+    rotary: object,
     positions: ArrayLike | range | None,
     offset: ArrayLike | None,
 ) -> NDArray[Any]:
-    options: dict[str, Any] = (
-        {"frequencies": rotary} if isinstance(rotary, Frequencies) else dict(rotary)
-    )
+    options: dict[str, Any]
+    if isinstance(rotary, Frequencies):
+        options = {"frequencies": rotary}
+    elif isinstance(rotary, Mapping):
+        options = dict(rotary)
+    else:
+        msg = f"rotary must be Frequencies, or the options of rotate, got {rotary!r}"
+        raise TypeError(msg)
     radians = np.asarray(options.get("frequencies", ()))
     axes = max(radians.ndim, 1)
     if positions is None and offset is not None:
-        positions = np.add.outer(offset, np.arange(heads.shape[-2]))
+        largest = _arrays.LARGEST_POSITION
+        first = _arrays.integers("offset", offset, -largest, largest)
+        positions = np.add.outer(first, np.arange(heads.shape[-2]))
         if axes > 1:
             positions = np.stack([positions] * len(radians), axis=-1)
     if positions is not None and not isinstance(positions, range) and np.ndim(positions) > axes:

@@ -25,8 +25,8 @@ def softmax(
     Parameters
     ----------
     x : array_like, shape (..., n, ...)
-        Logits: float64, float32, float16 or bfloat16; integers become float64. An element of -inf
-        weighs nothing.
+        Logits: float64, float32, float16 or bfloat16; integers become float64. An element that is
+        -inf when scaled weighs nothing.
     axis : int, default -1
         The axis along which the results sum to 1.
     scale : float, default 1.0
