@@ -15,7 +15,7 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike, NDArray
 
 from ropewalk import AttentionStages, _arrays
-from ropewalk._attention import _visible
+from ropewalk._attention_problem import visible
 from ropewalk.plot import _canvas
 from ropewalk.plot._canvas import COLOURS, Lang, Words
 
@@ -250,7 +250,7 @@ def attention_mask(
     >>> ax.get_title()
     'causal'
     """
-    maps = _maps("mask", mask, _visible, lang)
+    maps = _maps("mask", mask, visible, lang)
     names = [_names(values.shape, tokens, key_tokens) for _, values in maps]
     panels = _panels(ax, [values.shape for _, values in maps])
     for panel, (title, values), name in zip(panels, maps, names, strict=True):

@@ -1,0 +1,263 @@
+"""What attention is asked: arguments checked, defaults filled in, as the core takes them."""
+
+import math
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ropewalk import _arrays, _core
+from ropewalk._arrays import Window
+from ropewalk._runtime import get_num_threads
+
+Precision = Literal["float64"]
+# What is computed with, its largest and its smallest normal number.
+_FLOAT32 = np.dtype(np.float32), (2 - 2.0**-23) * 2.0**127, 2.0**-126
+_FLOAT64 = np.dtype(np.float64), (1 - 2.0**-53) * 2.0**1023 * 2, 2.0**-1022
+
+
+class Problem:
+    """Checked arguments of attention, as the core takes them."""
+
+    def __init__(
+        self,
+        given: tuple[ArrayLike, ...],
+        *,
+        causal: bool = False,
+        offset: ArrayLike | None = None,
+        window: Window | None = None,
+        mask: ArrayLike | None = None,
+        bias: ArrayLike | None = None,
+        slopes: ArrayLike | None = None,
+        key_lengths: ArrayLike | None = None,
+        scale: float | None = None,
+        softcap: float | None = None,
+        sinks: ArrayLike | None = None,
+        precision: Precision | None = None,
+    ) -> None:
+        names = ("query", "key", "value")[: len(given)]
+        self.given = given
+        self.arrays = _rows(names, given)
+        self.dtype = self.arrays[0].dtype
+        self.leading = _leading_axes(names, self.arrays)
+        self.queries, dim = self.arrays[0].shape[-2:]
+        self.keys = self.arrays[1].shape[-2]
+        self.pairs = (*self.leading, self.queries, self.keys)
+
+        if precision is not None:
+            _arrays.choice("precision", precision, ("float64",))
+        self.in_float64 = precision is not None
+        wide = self.in_float64 or self.dtype.type is np.float64
+        limits: tuple[np.dtype[Any], float, float] = _FLOAT64 if wide else _FLOAT32
+        self.computed, self.largest, smallest = limits
+
+        self.scale = 1 / math.sqrt(dim) if scale is None else self._number("scale", scale)
+        self.softcap = 0.0 if softcap is None else self._number("softcap", softcap)
+        if softcap is not None and self.softcap < smallest:
+            msg = f"softcap must be positive and a normal {self.computed}, got {softcap!r}"
+            raise ValueError(msg)
+
+        left, right = _arrays.window(window)
+        if _arrays.boolean("causal", causal):
+            right = 0
+        self.window = (left, right)
+        placed = (
+            (causal and "causal")
+            or (self.window != (None, None) and "window")
+            or (slopes is not None and "slopes")
+        )
+        if offset is None and placed and self.queries != self.keys:
+            msg = (
+                f"{placed} needs offset where {self.queries} queries meet {self.keys} keys: "
+                "offset=0 aligns the first query with the first key (upper left), "
+                f"offset={self.keys - self.queries} the last with the last (lower right)"
+            )
+            raise ValueError(msg)
+        largest = _arrays.LARGEST_POSITION
+        self.offset = self._integers("offset", offset, -largest, largest)
+        self.key_lengths = self._integers("key_lengths", key_lengths, 0, self.keys)
+        self.slopes = self._per_head("slopes", slopes)
+        self.sinks = self._per_head("sinks", sinks)
+        self.mask = None if mask is None else self._scores("mask", visible(mask))
+        self.bias = None if bias is None else self._scores("bias", self._additive(bias))
+
+    def result(self, out: NDArray[Any] | None) -> tuple[NDArray[Any], NDArray[Any]]:
+        shape = (*self.leading, self.queries, self.arrays[2].shape[-1])
+        scalars = (self.offset, self.key_lengths, self.slopes, self.sinks)
+        inputs = (*self.given, *self.arrays, self.mask, self.bias, *scalars)
+        return _arrays.result(out, shape, self.dtype, *inputs)
+
+    def scores(self) -> NDArray[Any]:
+        return _arrays.result(None, self.pairs, self.computed)[0]
+
+    def lse(self) -> NDArray[np.float64]:
+        return np.empty(self.pairs[:-1])
+
+    def of_data(self, stage: NDArray[Any]) -> NDArray[Any]:
+        with np.errstate(over="ignore"):
+            return stage.astype(self.dtype, copy=False)
+
+    def attend(
+        self,
+        *,
+        output: NDArray[Any] | None = None,
+        lse: NDArray[np.float64] | None = None,
+        scores: NDArray[Any] | None = None,
+        capped: NDArray[Any] | None = None,
+        biased: NDArray[Any] | None = None,
+        weights: NDArray[Any] | None = None,
+    ) -> None:
+        _core.attend(
+            self.arrays[0],
+            self.arrays[1],
+            self.arrays[2] if len(self.arrays) == 3 else None,
+            self.leading,
+            self.in_float64,
+            output,
+            lse,
+            (scores, capped, biased, weights),
+            self.window,
+            self.offset,
+            self.mask,
+            self.bias,
+            self.slopes,
+            self.key_lengths,
+            self.scale,
+            self.softcap,
+            self.sinks,
+            get_num_threads(),
+        )
+
+    def _number(self, name: str, value: float) -> float:
+        number = _arrays.finite_number(name, value)
+        if abs(number) > self.largest:
+            msg = f"{name} must be finite in {self.computed}, got {number!r}"
+            raise ValueError(msg)
+        return number
+
+    def _integers(
+        self, name: str, values: ArrayLike | None, smallest: int, largest: int
+    ) -> NDArray[np.int64] | None:
+        """Return integers along the leading axes, those of a batch for all its heads."""
+        if values is None:
+            return None
+        array = _arrays.integers(name, values, smallest, largest)
+        has_heads = len(self.leading) > 1
+        batch = self.leading[:-1] if has_heads else self.leading
+        what = "the leading axes before the heads" if has_heads else "the leading axes"
+        _arrays.check_broadcast(name, array.shape, batch, what)
+        return array[..., None] if has_heads and array.ndim else array
+
+    def _per_head(self, name: str, values: ArrayLike | None) -> NDArray[np.float64] | None:
+        if values is None:
+            return None
+        array = np.require(_floats(name, values), np.float64, "A")
+        _arrays.check_broadcast(name, array.shape, self.leading, "the leading axes")
+        allowed = np.abs(array) <= self.largest
+        if name == "sinks":
+            allowed |= array == -np.inf
+        if not allowed.all():
+            expected = "-inf or finite" if name == "sinks" else "finite"
+            msg = f"{name} must be {expected} in {self.computed}, got {array[~allowed].flat[0]}"
+            raise ValueError(msg)
+        return array
+
+    def _additive(self, bias: ArrayLike) -> NDArray[Any]:
+        """Return a bias in the dtype that is computed with; a finite number stays one."""
+        array = _floats("bias", bias)
+        if array.dtype == self.computed:
+            return array
+        # One of what is broadcast, for it will be again.
+        array = array[tuple(slice(None, 1 if s == 0 else None) for s in array.strides)]
+        with np.errstate(over="ignore"):
+            converted = array.astype(self.computed)
+        finite = np.clip(converted, -self.largest, self.largest)
+        return np.where(np.isfinite(array), finite, converted)
+
+    def _scores(self, name: str, array: NDArray[Any]) -> NDArray[Any]:
+        what = "(..., query length, key length)"
+        if array.shape == (*self.leading[:1], self.keys) and len(self.leading) > 1:
+            what += f" (of keys for each sequence of a batch: {name}[:, None, None, :])"
+        _arrays.check_broadcast(name, array.shape, self.pairs, what)
+        return np.atleast_2d(np.require(array, requirements="A"))
+
+
+def _rows(names: Sequence[str], given: Sequence[ArrayLike]) -> list[NDArray[Any]]:
+    """Return data of one dtype whose features stand side by side."""
+    arrays = [_arrays.data(name, values) for name, values in zip(names, given, strict=True)]
+    dtype = arrays[0].dtype
+    if any(array.dtype is not dtype for array in arrays):
+        dtype = _arrays.common_dtype(arrays)
+        arrays = [array.astype(dtype, copy=False) for array in arrays]
+    for name, array in zip(names, arrays, strict=True):
+        if array.ndim < 2:
+            msg = f"{name} must have shape (..., length, dim), got shape {array.shape}"
+            raise ValueError(msg)
+    query, key, *rest = arrays
+    if not query.shape[-1]:
+        msg = f"query must have one feature or more, got shape {query.shape}"
+        raise ValueError(msg)
+    if key.shape[-1] != query.shape[-1]:
+        msg = (
+            f"key must have the {query.shape[-1]} features of query, got {key.shape[-1]} "
+            f"(shapes {query.shape} and {key.shape})"
+        )
+        raise ValueError(msg)
+    if rest and rest[0].shape[-2] != key.shape[-2]:
+        msg = (
+            f"value must have the {key.shape[-2]} rows of key, got {rest[0].shape[-2]} "
+            f"(shapes {key.shape} and {rest[0].shape})"
+        )
+        raise ValueError(msg)
+    return [_arrays.with_rows(array) for array in arrays]
+
+
+def _leading_axes(names: Sequence[str], arrays: Sequence[NDArray[Any]]) -> tuple[int, ...]:
+    """Return the axes of the result before its last two: keys and values may have fewer heads."""
+    shapes = [array.shape[:-2] for array in arrays]
+    if all(shape == shapes[0] for shape in shapes):
+        return shapes[0]
+    query = shapes[0]
+    if max(map(len, shapes)) > 1 and query and query[-1] > 1:
+        for name, shape in zip(names[1:], shapes[1:], strict=True):
+            if shape and (not shape[-1] or query[-1] % shape[-1]):
+                msg = (
+                    f"{name} must have heads (axis -3) that divide the {query[-1]} of query, got "
+                    f"{shape[-1]}"
+                )
+                raise ValueError(msg)
+        shapes = [(*shape[:-1], query[-1]) if shape else shape for shape in shapes]
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError:
+        msg = (
+            f"the leading axes of {', '.join(names)} must broadcast, got shapes "
+            f"{', '.join(str(array.shape) for array in arrays)}"
+        )
+        if all(len(shape) == 1 and shape[0] and query[0] % shape[0] == 0 for shape in shapes):
+            msg += "; heads that share keys need a batch axis before them, as query[None]"
+        raise ValueError(msg) from None
+
+
+def visible(mask: ArrayLike) -> NDArray[np.bool_]:
+    array = _arrays.converted("mask", mask, "an array of booleans")
+    if array.dtype != np.bool_:
+        msg = (
+            f"mask must be boolean, True where a query sees a key, got dtype {array.dtype}; what "
+            "is added to the scores is bias"
+        )
+        raise TypeError(msg)
+    return array
+
+
+def _floats(name: str, values: ArrayLike) -> NDArray[Any]:
+    array = _arrays.converted(name, values, "a number or an array of numbers")
+    if array.dtype.kind in "iu":
+        return array.astype(np.float64)
+    if _arrays.is_real_float(array.dtype) or array.dtype.name == "bfloat16":
+        return array
+    msg = f"{name} must be real numbers, got dtype {array.dtype}"
+    if array.dtype == np.bool_ and name == "bias":
+        msg += "; what says which keys a query sees is mask"
+    raise TypeError(msg)
