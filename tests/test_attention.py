@@ -503,6 +503,12 @@ def test_key_lengths_do_not_move_the_queries() -> None:
     np.testing.assert_allclose(actual, [[0.5, 0.5, 0, 0]] * 3, rtol=1e-15)
 
 
+def test_one_row_again_and_again_may_be_of_another_type() -> None:
+    query, key = np.broadcast_to(rows((4,), "float32"), (3, 4)), rows((5, 4))
+    expected = rw.attention(query.astype(np.float64), key, key)
+    assert_same_bits(rw.attention(query, key, key), expected)
+
+
 @pytest.mark.parametrize("queries", [1, 5, 60])
 def test_sequences_that_share_keys_have_lengths_of_their_own(queries: int) -> None:
     query, keys = np.zeros((3, queries, 2)), np.zeros((4, 2))

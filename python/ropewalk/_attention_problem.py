@@ -185,15 +185,16 @@ class Problem:
 
 def _rows(names: Sequence[str], given: Sequence[ArrayLike]) -> list[NDArray[Any]]:
     """Return data of one dtype whose features stand side by side."""
-    arrays = [_arrays.data(name, values) for name, values in zip(names, given, strict=True)]
-    dtype = arrays[0].dtype
-    if any(array.dtype is not dtype for array in arrays):
-        dtype = _arrays.common_dtype(arrays)
-        arrays = [array.astype(dtype, copy=False) for array in arrays]
-    for name, array in zip(names, arrays, strict=True):
+    arrays = []
+    for name, values in zip(names, given, strict=True):
+        array = _arrays.data(name, values)
         if array.ndim < 2:
             msg = f"{name} must have shape (..., length, dim), got shape {array.shape}"
             raise ValueError(msg)
+        arrays.append(_arrays.with_rows(array))
+    if len({array.dtype for array in arrays}) > 1:
+        dtype = _arrays.common_dtype(arrays)
+        arrays = [a if a.dtype == dtype else a.astype(dtype, order="C") for a in arrays]
     query, key, *rest = arrays
     if not query.shape[-1]:
         msg = f"query must have one feature or more, got shape {query.shape}"
@@ -210,15 +211,15 @@ def _rows(names: Sequence[str], given: Sequence[ArrayLike]) -> list[NDArray[Any]
             f"(shapes {key.shape} and {rest[0].shape})"
         )
         raise ValueError(msg)
-    return [_arrays.with_rows(array) for array in arrays]
+    return arrays
 
 
 def _leading_axes(names: Sequence[str], arrays: Sequence[NDArray[Any]]) -> tuple[int, ...]:
     """Return the axes of the result before its last two: keys and values may have fewer heads."""
     shapes = [array.shape[:-2] for array in arrays]
-    if all(shape == shapes[0] for shape in shapes):
-        return shapes[0]
     query = shapes[0]
+    if shapes.count(query) == len(shapes):
+        return query
     if max(map(len, shapes)) > 1 and query and query[-1] > 1:
         for name, shape in zip(names[1:], shapes[1:], strict=True):
             if shape and (not shape[-1] or query[-1] % shape[-1]):
