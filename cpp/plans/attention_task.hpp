@@ -1,0 +1,347 @@
+// Attention of one tile of queries to the keys that it meets.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "plans/attention_tiles.hpp"
+#include "plans/pool.hpp"
+
+namespace ropewalk {
+
+// Blocks may begin and end where no query sees a key before or behind, at a multiple of the sums
+// that a block keeps.
+constexpr std::int64_t block_step = 8;
+
+// A tile of queries meets its keys, block by block.
+template <class T>
+class TileTask {
+  public:
+    TileTask(const Tiling<T>& tiling, std::int64_t tile, char* memory)
+        : all_(tiling), a_(tiling.attention()),
+          kernel_(tiling.few() ? tiling.kernel().few : tiling.kernel().many),
+          count_(std::min(tiling.queries() - tiling.first_query(tile), tiling.most())),
+          padded_(tiling.few() ? count_ : tiling.whole_vectors(count_)),
+          room_(a_, tiling.most(), memory),
+          tile_{static_cast<int>(tiling.few() ? count_ : padded_ / tiling.kernel().lanes),
+                a_.dim,
+                a_.value_dim,
+                room_.queries,
+                room_.logits,
+                room_.maximum,
+                room_.sum,
+                room_.rescale,
+                room_.output},
+          keys_(tiling.row_of(a_.key, tiling.first_head(tile), 0)),
+          values_(a_.value_dim == 0 ? nullptr
+                                    : tiling.row_of(a_.value, tiling.first_head(tile), 0)) {
+        std::int64_t index = tiling.first_head(tile) + tiling.first_query(tile) / a_.queries;
+        std::int64_t row = tiling.first_query(tile) % a_.queries;
+        Head head = head_of(index);
+        for (std::int64_t i = 0; i < count_; ++i, ++row) {
+            if (row == a_.queries) {
+                head = head_of(++index);
+                row = 0;
+            }
+            room_.tile[i] = query(head, row);
+        }
+    }
+
+    // The keys of one part; sinks belong to the first.
+    void run(bool first_part, Interval part, int worker, Interruption& interruption) {
+        begin(first_part);
+        const Interval seen = seen_keys();
+        const std::int64_t end = std::min(seen.end, part.end);
+        std::int64_t key = std::max(seen.begin, part.begin);
+        for (std::int64_t next; key < end && !interruption.stops(worker); key = next) {
+            next = std::min(end, (key / block_keys + 1) * block_keys);
+            meet({key, next});
+        }
+    }
+
+    void finish() const {
+        kernel_.divide(tile_);
+        for (std::int64_t i = 0; i < count_; ++i)
+            finish(i);
+    }
+
+    void leave(double* partial) const {
+        for (std::int64_t i = 0; i < count_; ++i) {
+            *partial++ = static_cast<double>(room_.maximum[i]);
+            *partial++ = room_.sum[i];
+            const auto output = column(room_.output, i, a_.value_dim);
+            for (std::int64_t k = 0; k < a_.value_dim; ++k)
+                *partial++ = output[k];
+        }
+    }
+
+    void join(const double* partials) const {
+        for (std::int64_t i = 0; i < count_; ++i) {
+            double maximum = -HUGE_VAL, sum = 0;
+            const auto output = column(room_.output, i, a_.value_dim);
+            for (std::int64_t k = 0; k < a_.value_dim; ++k)
+                output[k] = 0;
+            for (std::int64_t part = 0; part < all_.parts(); ++part) {
+                const double* const partial =
+                    partials + part * all_.partial_doubles() + i * (2 + a_.value_dim);
+                if (partial[1] == 0)
+                    continue; // has seen nothing
+                const double next = std::max(maximum, partial[0]);
+                const double before = all_.kernels().exponential(maximum - next);
+                const double more = all_.kernels().exponential(partial[0] - next);
+                maximum = next;
+                sum = sum * before + partial[1] * more;
+                for (std::int64_t k = 0; k < a_.value_dim; ++k)
+                    output[k] = output[k] * before + partial[2 + k] * more;
+            }
+            room_.maximum[i] = static_cast<T>(maximum);
+            room_.sum[i] = sum;
+        }
+    }
+
+  private:
+    // An array's values of query i, which has room for `width` of them.
+    template <class Value>
+    struct Column {
+        Value* first;
+        std::int64_t step;
+        Value& operator[](std::int64_t k) const { return first[k * step]; }
+    };
+    template <class Value>
+    Column<Value> column(Value* array, std::int64_t i, std::int64_t width) const {
+        return all_.few() ? Column<Value>{array + i * width, 1} : Column<Value>{array + i, padded_};
+    }
+
+    // What all queries at one index of the leading axes have in common.
+    struct Head {
+        std::int64_t index, offset, keys;
+        double slope, sink;
+        const char* data;
+        const bool* mask;
+        const T* bias;
+    };
+    Head head_of(std::int64_t index) const {
+        return {index,
+                all_.value_of(a_.offset, index, std::int64_t{0}),
+                all_.value_of(a_.key_lengths, index, a_.keys),
+                all_.value_of(a_.slopes, index, 0.0),
+                all_.value_of(a_.sinks, index, -HUGE_VAL),
+                all_.row_of(a_.query, index, 0),
+                all_.row_of(a_.mask, index, 0),
+                all_.row_of(all_.bias(), index, 0)};
+    }
+    Query<T> query(const Head& head, std::int64_t row) const {
+        const std::int64_t place = row + head.offset;
+        const auto within = [&](std::int64_t key) {
+            return std::clamp(key, std::int64_t{0}, head.keys);
+        };
+        return {head.index,
+                row,
+                place,
+                head.slope,
+                head.sink,
+                head.data + row * a_.query.row_stride * element_bytes(a_.type),
+                head.mask == nullptr ? nullptr : head.mask + row * a_.mask.query_stride,
+                head.bias == nullptr ? nullptr : head.bias + row * all_.bias().query_stride,
+                {a_.left == unlimited ? 0 : within(place - a_.left),
+                 a_.right == unlimited ? head.keys : within(place + a_.right + 1)}};
+    }
+
+    void begin(bool with_sinks) {
+        std::fill_n(room_.queries, a_.dim * padded_, T{0});
+        std::fill_n(room_.maximum, padded_, -infinity);
+        std::fill_n(room_.sum, padded_, 0.0);
+        std::fill_n(room_.output, a_.value_dim * padded_, 0.0);
+        for (std::int64_t i = 0; i < count_; ++i) {
+            const Query<T>& query = room_.tile[i];
+            all_.read(query.data, a_.dim, room_.row);
+            const auto features = column(room_.queries, i, a_.dim);
+            for (std::int64_t k = 0; k < a_.dim; ++k)
+                features[k] = room_.row[k];
+            if (with_sinks && query.sink != -HUGE_VAL) {
+                room_.maximum[i] = static_cast<T>(query.sink);
+                room_.sum[i] = 1;
+            }
+        }
+    }
+
+    // The keys that the tile must meet.
+    Interval seen_keys() {
+        fewest_ = {0, a_.keys};
+        Interval most{a_.keys, 0};
+        for (std::int64_t i = 0; i < count_; ++i) {
+            const Interval seen = room_.tile[i].seen;
+            fewest_ = {std::max(fewest_.begin, seen.begin), std::min(fewest_.end, seen.end)};
+            if (seen.begin < seen.end)
+                most = {std::min(most.begin, seen.begin), std::max(most.end, seen.end)};
+        }
+        if (a_.stages.weights != nullptr)
+            return {0, a_.keys}; // stages show what is masked too
+        return {most.begin / block_step * block_step, most.end};
+    }
+
+    void meet(Interval block) {
+        const std::int64_t keys = block.end - block.begin;
+        kernel_.score(tile_, rows(keys_, a_.key, a_.dim, block, room_.keys),
+                      static_cast<T>(a_.scale));
+        show(a_.stages.scores, block);
+        if (a_.softcap != 0)
+            all_.kernel().cap(room_.logits, (all_.few() ? block_keys : keys) * padded_,
+                              static_cast<T>(a_.softcap));
+        show(a_.stages.capped, block);
+        if (all_.bias().data != nullptr)
+            add_bias(block);
+        if (a_.slopes.data != nullptr)
+            add_slopes(block);
+        if (block.begin < fewest_.begin || block.end > fewest_.end)
+            hide_unseen(block);
+        if (a_.mask.data != nullptr)
+            hide_masked(block);
+        show(a_.stages.biased != nullptr ? a_.stages.biased : a_.stages.weights, block);
+        const Rows<T> values = rows(values_, a_.value, a_.value_dim, block, room_.values);
+        // Zero times NaN is NaN: values of masked keys must not be multiplied.
+        const bool selective = kernel_.raise(tile_, keys) && !all_finite(values);
+        if (selective)
+            std::copy_n(room_.logits, block_keys * padded_, room_.unweighed);
+        kernel_.weigh(tile_, keys);
+        if (selective)
+            kernel_.accumulate_seen(tile_, values, room_.unweighed);
+        else
+            kernel_.accumulate(tile_, values);
+    }
+
+    // Keys or values of a block where they are, or converted.
+    Rows<T> rows(const char* data, const DataRows& of, std::int64_t dim, Interval block,
+                 T* converted) const {
+        const std::int64_t count = block.end - block.begin;
+        if (dim == 0)
+            return {converted, 0, count};
+        const std::int64_t step = of.row_stride * element_bytes(a_.type);
+        const char* row = data + block.begin * step;
+        if (a_.type == computed_type<T>)
+            return {reinterpret_cast<const T*>(row), of.row_stride, count};
+        for (std::int64_t i = 0; i < count; ++i, row += step)
+            all_.read(row, dim, converted + i * dim);
+        return {converted, dim, count};
+    }
+
+    bool all_finite(const Rows<T>& values) const {
+        bool finite = true;
+        for (std::int64_t i = 0; i < values.count; ++i)
+            for (std::int64_t k = 0; k < a_.value_dim; ++k)
+                finite &= std::abs(values.first[i * values.stride + k]) < infinity;
+        return finite;
+    }
+
+    // function(query, logits), which are those of the block's first key and the next ones.
+    template <class Function>
+    void each_query(Function function) const {
+        for (std::int64_t i = 0; i < count_; ++i)
+            function(room_.tile[i], column(room_.logits, i, block_keys));
+    }
+
+    // -inf masks whatever the logit is; a finite bias does not, even where the sum overflows.
+    static void add(T& logit, T more) {
+        if (more == -infinity)
+            logit = more;
+        else if (logit != -infinity)
+            logit = logit + more == -infinity ? -std::numeric_limits<T>::max() : logit + more;
+    }
+
+    void add_bias(Interval block) const {
+        const std::int64_t step = all_.bias().key_stride;
+        each_query([&](const Query<T>& query, const Column<T>& logits) {
+            for (std::int64_t key = block.begin; key < block.end; ++key) {
+                const T more = query.bias[key * step];
+                T& logit = logits[key - block.begin];
+                add(logit, more);
+            }
+        });
+    }
+
+    void add_slopes(Interval block) const {
+        each_query([&](const Query<T>& query, const Column<T>& logits) {
+            for (std::int64_t key = block.begin; key < block.end; ++key) {
+                const double more = -query.slope * static_cast<double>(std::abs(query.place - key));
+                add(logits[key - block.begin], static_cast<T>(std::clamp(more, -largest, largest)));
+            }
+        });
+    }
+
+    void hide_unseen(Interval block) const {
+        each_query([&](const Query<T>& query, const Column<T>& logits) {
+            const auto hide = [&](std::int64_t begin, std::int64_t end) {
+                for (std::int64_t key = begin; key < end; ++key)
+                    logits[key - block.begin] = -infinity;
+            };
+            hide(block.begin, std::min(query.seen.begin, block.end));
+            hide(std::max(query.seen.end, block.begin), block.end);
+        });
+    }
+
+    void hide_masked(Interval block) const {
+        const std::int64_t step = a_.mask.key_stride;
+        each_query([&](const Query<T>& query, const Column<T>& logits) {
+            for (std::int64_t key = block.begin; key < block.end; ++key)
+                if (!query.mask[key * step])
+                    logits[key - block.begin] = -infinity;
+        });
+    }
+
+    // The row of a query in an array (*leading, queries, width).
+    std::int64_t row_in(const Query<T>& query, std::int64_t width) const {
+        return (query.index * a_.queries + query.row) * width;
+    }
+
+    void show(void* stage, Interval block) const {
+        if (stage != nullptr)
+            each_query([&](const Query<T>& query, const Column<T>& logits) {
+                T* const shown = static_cast<T*>(stage) + row_in(query, a_.keys) + block.begin;
+                for (std::int64_t key = 0; key < block.end - block.begin; ++key)
+                    shown[key] = logits[key];
+            });
+    }
+
+    void finish(std::int64_t i) const {
+        const Query<T>& query = room_.tile[i];
+        const double sum = room_.sum[i];
+        if (a_.output != nullptr) {
+            const auto output = column(room_.output, i, a_.value_dim);
+            for (std::int64_t k = 0; k < a_.value_dim; ++k)
+                room_.output_row[k] = output[k];
+            all_.kernels().write[static_cast<std::size_t>(a_.type)](
+                room_.output_row, a_.value_dim,
+                static_cast<char*>(a_.output) +
+                    row_in(query, a_.value_dim) * element_bytes(a_.type));
+        }
+        const T maximum = room_.maximum[i];
+        if (a_.lse != nullptr)
+            a_.lse[row_in(query, 1)] = static_cast<double>(maximum) + std::log(sum);
+        if (a_.stages.weights != nullptr) {
+            T* const weights = static_cast<T*>(a_.stages.weights) + row_in(query, a_.keys);
+            const T* const logits =
+                a_.stages.biased == nullptr
+                    ? weights
+                    : static_cast<const T*>(a_.stages.biased) + row_in(query, a_.keys);
+            if (sum == 0)
+                std::fill_n(weights, a_.keys, T{0});
+            else
+                all_.kernel().weigh_row(logits, a_.keys, maximum, sum, weights);
+        }
+    }
+
+    static constexpr T infinity = std::numeric_limits<T>::infinity();
+    static constexpr double largest = static_cast<double>(std::numeric_limits<T>::max());
+
+    const Tiling<T>& all_;
+    const Attention& a_;
+    const TileKernels<T>& kernel_;
+    std::int64_t count_, padded_; // queries, and with those that fill the vectors
+    Room<T> room_;
+    Tile<T> tile_;
+    const char *keys_, *values_;
+    Interval fewest_{}; // keys that all queries of the tile see
+};
+
+} // namespace ropewalk

@@ -1,0 +1,176 @@
+// How the queries of attention are cut into tiles, and where the data of a tile is.
+#pragma once
+
+#include <algorithm>
+#include <type_traits>
+#include <vector>
+
+#include "plans/attention.hpp"
+#include "plans/filling.hpp"
+
+namespace ropewalk {
+
+// Few queries share their keys out among threads, so many at a time.
+constexpr std::int64_t part_keys = 64 * block_keys;
+
+template <class T>
+constexpr Type computed_type = std::is_same_v<T, float> ? Type::float32 : Type::float64;
+
+inline std::int64_t product(const std::vector<std::int64_t>& lengths) {
+    std::int64_t all = 1;
+    for (const std::int64_t length : lengths)
+        all *= length;
+    return all;
+}
+
+// Keys that a query sees, from begin up to end.
+struct Interval {
+    std::int64_t begin, end;
+};
+
+// One query of a tile.
+template <class T>
+struct Query {
+    std::int64_t index, row; // of the leading axes, and among the queries there
+    std::int64_t place;      // its position, where the first key's is 0
+    double slope, sink;
+    const char* data;
+    const bool* mask; // its row, or null
+    const T* bias;
+    Interval seen;
+};
+
+// What one thread needs for a tile of queries. Made with no memory it says how much it needs.
+template <class T>
+struct Room {
+    T *queries, *logits, *unweighed, *keys, *values, *row, *maximum;
+    double *sum, *rescale, *output, *output_row;
+    Query<T>* tile;
+    std::int64_t bytes = 0;
+
+    Room(const Attention& a, std::int64_t count, char* memory) {
+        const auto take = [&](auto*& array, std::int64_t elements) {
+            using Element = std::remove_reference_t<decltype(*array)>;
+            array = reinterpret_cast<Element*>(memory + bytes);
+            bytes += (elements * static_cast<std::int64_t>(sizeof(Element)) + 63) / 64 * 64;
+        };
+        const bool converted = a.type != computed_type<T>;
+        take(queries, a.dim * count);
+        take(logits, block_keys * count);
+        take(unweighed, block_keys * count);
+        take(keys, converted ? block_keys * a.dim : 0);
+        take(values, converted ? block_keys * a.value_dim : 0);
+        take(row, a.dim);
+        take(maximum, count);
+        take(sum, count);
+        take(rescale, count);
+        take(output, a.value_dim * count);
+        take(output_row, a.value_dim);
+        take(tile, count);
+    }
+};
+
+// How many indices of the leading axes, next to each other, share keys and values.
+inline std::int64_t shared_by(const Attention& a) {
+    if (a.leading.empty())
+        return 1;
+    const auto shared = [&](const Leading& leading) {
+        return leading.stride.back() == 0 ? a.leading.back() : leading.group.back();
+    };
+    const std::int64_t keys = shared(a.key.leading);
+    return a.value_dim == 0 || shared(a.value.leading) == keys ? keys : 1;
+}
+
+// Attention computed in T: how queries are cut into tiles, and where their data is. All queries
+// that share keys and values follow each other, head by head.
+template <class T>
+class Tiling {
+  public:
+    Tiling(const Kernels& kernels, const Attention& attention)
+        : all_(kernels), a_(attention), heads_(shared_by(a_)), queries_(heads_ * a_.queries),
+          few_(a_.queries <= kernel().lanes / 2), most_(few_ ? most_few : even_tile()),
+          tiles_((queries_ + most_ - 1) / most_),
+          parts_(few_ ? std::max<std::int64_t>(1, (a_.keys + part_keys - 1) / part_keys) : 1) {}
+
+    std::int64_t tiles() const { return queries_ == 0 ? 0 : product(a_.leading) / heads_ * tiles_; }
+    std::int64_t parts() const { return parts_; } // of the keys of each tile
+    Interval part(std::int64_t part) const {
+        return parts_ == 1 ? Interval{0, a_.keys}
+                           : Interval{part * part_keys, (part + 1) * part_keys};
+    }
+    std::int64_t queries() const { return queries_; } // that share keys and values
+    std::int64_t most() const { return most_; }       // queries of a tile
+    bool few() const { return few_; }                 // whether lanes are features
+    // The first head of a tile, and the first of all its queries. The last queries of causal
+    // attention have most to do, and come first.
+    std::int64_t first_head(std::int64_t tile) const { return tile / tiles_ * heads_; }
+    std::int64_t first_query(std::int64_t tile) const {
+        return (tiles_ - 1 - tile % tiles_) * most_;
+    }
+    std::int64_t room_bytes() const { return Room<T>(a_, most_, nullptr).bytes; }
+    const Attention& attention() const { return a_; }
+    const Kernels& kernels() const { return all_; }
+    // What the parts of a tile leave: maximum, sum and output of every query.
+    std::int64_t partial_doubles() const { return parts_ > 1 ? most_ * (2 + a_.value_dim) : 0; }
+
+    const AttentionKernels<T>& kernel() const {
+        if constexpr (std::is_same_v<T, float>)
+            return all_.attention32;
+        else
+            return all_.attention64;
+    }
+    const Scores<T>& bias() const {
+        if constexpr (std::is_same_v<T, float>)
+            return a_.bias32;
+        else
+            return a_.bias64;
+    }
+    std::int64_t whole_vectors(std::int64_t queries) const {
+        return (queries + kernel().lanes - 1) / kernel().lanes * kernel().lanes;
+    }
+    void read(const void* x, std::int64_t count, T* y) const {
+        const auto type = static_cast<std::size_t>(a_.type);
+        if constexpr (std::is_same_v<T, float>)
+            all_.read_float32[type](x, count, y);
+        else
+            all_.read_float64[type](x, count, y);
+    }
+
+    std::int64_t offset_of(const Leading& leading, std::int64_t index) const {
+        std::int64_t offset = 0;
+        for (std::size_t axis = a_.leading.size(); axis-- > 0; index /= a_.leading[axis])
+            offset += index % a_.leading[axis] / leading.group[axis] * leading.stride[axis];
+        return offset;
+    }
+    template <class Value>
+    Value value_of(const PerHead<Value>& values, std::int64_t index, Value otherwise) const {
+        return values.data == nullptr ? otherwise : values.data[offset_of(values.leading, index)];
+    }
+    template <class Value>
+    const Value* row_of(const Scores<Value>& scores, std::int64_t index, std::int64_t row) const {
+        return scores.data == nullptr
+                   ? nullptr
+                   : scores.data + offset_of(scores.leading, index) + row * scores.query_stride;
+    }
+    const char* row_of(const DataRows& rows, std::int64_t index, std::int64_t row) const {
+        return static_cast<const char*>(rows.data) +
+               (offset_of(rows.leading, index) + row * rows.row_stride) * element_bytes(a_.type);
+    }
+
+  private:
+    // As many queries for each of as few tiles as can be.
+    std::int64_t even_tile() const {
+        const std::int64_t lanes = kernel().lanes;
+        const std::int64_t vectors = std::max<std::int64_t>(1, whole_vectors(queries_) / lanes);
+        const std::int64_t tiles = (vectors + most_vectors - 1) / most_vectors;
+        return (vectors + tiles - 1) / tiles * lanes;
+    }
+
+    const Kernels& all_;
+    const Attention& a_;
+    std::int64_t heads_, queries_;
+    bool few_;
+    std::int64_t most_, tiles_, parts_;
+};
+
+} // namespace ropewalk
