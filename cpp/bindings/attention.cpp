@@ -59,12 +59,12 @@ void require_type(const py::array& array) {
     require(array.dtype().equal(py::dtype::of<T>()), "an array of the right type");
 }
 
-template <class T>
+template <class T, class InNumPy = T>
 Scores<T> scores_of(const py::object& object, const Attention& a) {
     if (object.is_none())
         return {};
     const auto array = py::cast<py::array>(object);
-    require_type<T>(array);
+    require_type<InNumPy>(array);
     const std::int64_t rank = array.ndim();
     require(rank >= 2, "a value for every query and key");
     const std::int64_t queries = array.shape(rank - 2), keys = array.shape(rank - 1);
@@ -148,7 +148,7 @@ void attend_arrays(const py::array& query, const py::array& key, const py::objec
     a.key_lengths = per_head<std::int64_t>(key_lengths, a);
     a.slopes = per_head<double>(slopes, a);
     a.sinks = per_head<double>(sinks, a);
-    a.mask = scores_of<bool>(mask, a);
+    a.mask = scores_of<std::uint8_t, bool>(mask, a);
     if (wide)
         a.bias64 = scores_of<double>(bias, a);
     else
@@ -224,7 +224,7 @@ Softmax softmax_of(const py::array& x, const py::object& mask, double scale) {
         require(array.ndim() == x.ndim() &&
                     std::equal(x.shape(), x.shape() + x.ndim(), array.shape()),
                 "a mask of the shape of x");
-        s.mask = strided(array, static_cast<const bool*>(array.data()));
+        s.mask = strided(array, static_cast<const std::uint8_t*>(array.data()));
     }
     return s;
 }

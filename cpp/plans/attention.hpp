@@ -55,8 +55,8 @@ struct Attention {
 
     double scale, softcap; // no cap: 0
     std::int64_t left, right;
-    Scores<bool> mask;
-    Scores<float> bias32; // of the type computed with
+    Scores<std::uint8_t> mask; // 0 hides a key; NumPy lets True be any other byte
+    Scores<float> bias32;      // of the type computed with
     Scores<double> bias64;
     PerHead<double> slopes, sinks;
     PerHead<std::int64_t> offset, key_lengths;

@@ -118,7 +118,7 @@ class TileTask {
         std::int64_t index, offset, keys;
         double slope, sink;
         const char* data;
-        const bool* mask;
+        const std::uint8_t* mask;
         const T* bias;
     };
     Head head_of(std::int64_t index) const {
@@ -284,7 +284,7 @@ class TileTask {
         const std::int64_t step = a_.mask.key_stride;
         each_query([&](const Query<T>& query, const Column<T>& logits) {
             for (std::int64_t key = block.begin; key < block.end; ++key)
-                if (!query.mask[key * step])
+                if (query.mask[key * step] == 0)
                     logits[key - block.begin] = -infinity;
         });
     }

@@ -35,7 +35,7 @@ struct Query {
     std::int64_t place;      // its position, where the first key's is 0
     double slope, sink;
     const char* data;
-    const bool* mask; // its row, or null
+    const std::uint8_t* mask; // its row, or null
     const T* bias;
     Interval seen;
 };

@@ -135,9 +135,9 @@ class SoftmaxRows {
                     const Room& room) const {
         if (s_.mask.data == nullptr)
             return;
-        const bool* const counts = s_.mask.data + offset(s_.mask, index, begin);
+        const std::uint8_t* const counts = s_.mask.data + offset(s_.mask, index, begin);
         for (std::int64_t i = 0; i < count; ++i)
-            if (!counts[i * s_.mask.step])
+            if (counts[i * s_.mask.step] == 0)
                 room.elements[i] = value;
     }
 

@@ -22,7 +22,8 @@ struct Softmax {
     std::int64_t length;
     double scale;
     Strided<const void> x;
-    Strided<const bool> mask; // what counts; data is null where everything does
+    // What counts: all bytes but 0, as in NumPy. Data is null where everything does.
+    Strided<const std::uint8_t> mask;
 };
 
 // y = e^(scale x) / the sum of them along the last axis; 0 where that sums nothing. y is x, or
