@@ -40,9 +40,16 @@ void score_some(const T* key, std::int64_t stride, const T* query, std::int64_t 
         const unsigned rest = (1U << (dim - feature)) - 1;
         step([&](const T* row) { return S::get_some(row + feature, rest); });
     }
-    for (int k = 0; k < keys; ++k)
-        for (int q = 0; q < queries; ++q)
-            logits[q * block_keys + k] = scale * S::sum(sums.at[k][q]);
+    for (int q = 0; q < queries; ++q) {
+        VectorOf<S, T> of_keys[std::size_t{keys}];
+#pragma GCC unroll 8
+        for (int k = 0; k < keys; ++k)
+            of_keys[k] = sums.at[k][q];
+        T* const logit = logits + q * block_keys;
+        S::template sums<keys>(of_keys, logit);
+        for (int k = 0; k < keys; ++k)
+            logit[k] *= scale;
+    }
 }
 
 template <class S, class T, int queries>
@@ -190,6 +197,9 @@ void accumulate_few_seen(const Tile<T>& tile, const Rows<T>& values, const T* se
     constexpr unsigned all = (1U << lanes) - 1;
     in_groups<S>(tile.vectors, [&]<int queries>(int first) {
         std::int64_t feature = 0;
+        if constexpr (queries == 1)
+            for (; feature + 8 * lanes <= tile.value_dim; feature += 8 * lanes)
+                accumulate_vectors<S, T, all_seen, 1, 8>(tile, values, seen, first, feature, all);
         for (; feature + 4 * lanes <= tile.value_dim; feature += 4 * lanes)
             accumulate_vectors<S, T, all_seen, queries, 4>(tile, values, seen, first, feature, all);
         for (; feature + lanes <= tile.value_dim; feature += lanes)

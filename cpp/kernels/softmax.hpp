@@ -51,13 +51,13 @@ double weigh_elements(double* x, std::int64_t count, double maximum) {
 }
 
 template <class S>
-void divide_elements(double* x, std::int64_t count, double by) {
-    const auto divisor = S::all(by);
+void scale_elements(double* x, std::int64_t count, double by) {
+    const auto factor = S::all(by);
     std::int64_t i = 0;
     for (; i + 8 <= count; i += 8)
-        S::put(x + i, S::div(S::get(x + i), divisor));
+        S::put(x + i, S::mul(S::get(x + i), factor));
     for (; i < count; ++i)
-        x[i] /= by;
+        x[i] *= by;
 }
 
 } // namespace

@@ -66,7 +66,7 @@ struct SoftmaxKernels {
     double (*largest)(const double* x, std::int64_t count);
     // x = e^(x - maximum); returns the sum.
     double (*weigh)(double* x, std::int64_t count, double maximum);
-    void (*divide)(double* x, std::int64_t count, double by);
+    void (*scale)(double* x, std::int64_t count, double by);
 };
 
 } // namespace ropewalk

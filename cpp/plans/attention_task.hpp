@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 #include "plans/attention_tiles.hpp"
@@ -281,12 +282,48 @@ class TileTask {
     }
 
     void hide_masked(Interval block) const {
-        const std::int64_t step = a_.mask.key_stride;
+        const std::int64_t step = a_.mask.key_stride, keys = block.end - block.begin;
+        const std::int64_t whole = all_.few() || step != 1 ? 0 : keys / 8 * 8;
+        for (std::int64_t i = 0; i < count_ && whole > 0; i += 8)
+            for (std::int64_t key = 0; key < whole; key += 8)
+                hide_masked(i, block.begin, key);
         each_query([&](const Query<T>& query, const Column<T>& logits) {
-            for (std::int64_t key = block.begin; key < block.end; ++key)
-                if (query.mask[key * step] == 0)
-                    logits[key - block.begin] = -infinity;
+            for (std::int64_t key = whole; key < keys; ++key)
+                if (query.mask[(block.begin + key) * step] == 0)
+                    logits[key] = -infinity;
         });
+    }
+
+    // Eight queries and keys at once, without branches: bytes of rows become bytes of lanes.
+    void hide_masked(std::int64_t i, std::int64_t begin, std::int64_t key) const {
+        std::uint64_t bytes[8];
+        for (std::int64_t row = 0; row < 8; ++row) { // beyond the last query anything will do
+            const std::uint8_t* const mask = room_.tile[std::min(i + row, count_ - 1)].mask;
+            std::memcpy(&bytes[row], mask + begin + key, 8);
+        }
+        transpose(bytes);
+        for (std::int64_t k = 0; k < 8; ++k) {
+            std::uint8_t seen[8];
+            std::memcpy(seen, &bytes[k], 8);
+            T* const logits = room_.logits + (key + k) * padded_ + i;
+            for (std::int64_t lane = 0; lane < 8; ++lane)
+                logits[lane] = seen[lane] == 0 ? -infinity : logits[lane];
+        }
+    }
+
+    // Of eight times eight bytes: blocks of four, then two, then one change places.
+    static void transpose(std::uint64_t (&rows)[8]) {
+        const auto swap = [&rows](std::size_t by, int shift, std::uint64_t mask) {
+            for (std::size_t row = 0; row < 8; ++row)
+                if ((row & by) == 0) {
+                    const std::uint64_t other = ((rows[row] >> shift) ^ rows[row + by]) & mask;
+                    rows[row + by] ^= other;
+                    rows[row] ^= other << shift;
+                }
+        };
+        swap(4, 32, 0x00000000ffffffff);
+        swap(2, 16, 0x0000ffff0000ffff);
+        swap(1, 8, 0x00ff00ff00ff00ff);
     }
 
     // The row of a query in an array (*leading, queries, width).

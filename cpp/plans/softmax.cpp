@@ -12,9 +12,9 @@
 namespace ropewalk {
 namespace {
 
-// Elements that are worked on together: in float64 they fit the first cache. SoftmaxRows no longer
+// Elements that are worked on together: in float64 they fit the second cache. Rows no longer
 // than that are read once.
-constexpr std::int64_t chunk = 2048;
+constexpr std::int64_t chunk = 16384;
 // What a task has at least, and what pays for a second thread.
 constexpr std::int64_t task_elements = std::int64_t{1} << 14;
 
@@ -85,7 +85,7 @@ class SoftmaxRows {
                 load(index, begin, count, room);
                 kernels_.softmax.weigh(room.elements, count, sum.maximum);
             }
-            kernels_.softmax.divide(room.elements, count, sum.sum == 0 ? 1 : sum.sum);
+            kernels_.softmax.scale(room.elements, count, sum.sum == 0 ? 0 : 1 / sum.sum);
             put_masked(0, index, begin, count, room); // 0 / NaN would be NaN
             store(index, begin, count, y, room);
         });

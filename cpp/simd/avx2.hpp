@@ -182,6 +182,12 @@ struct Simd {
             _mm_add_pd(_mm256_castpd256_pd128(half), _mm256_extractf128_pd(half, 1));
         return _mm_cvtsd_f64(_mm_add_sd(part, _mm_unpackhi_pd(part, part)));
     }
+    // p[i] = sum(v[i])
+    template <int count, class Vector, class Value>
+    static void sums(const Vector* v, Value* p) {
+        for (int i = 0; i < count; ++i)
+            p[i] = sum(v[i]);
+    }
     // Rows of a register tile of three vectors each, and of one of as many rows as vectors.
     static constexpr int tile_rows = 2, few_rows = 2;
 

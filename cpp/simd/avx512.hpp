@@ -119,6 +119,14 @@ struct Simd {
             _mm_add_pd(_mm256_castpd256_pd128(half), _mm256_extractf128_pd(half, 1));
         return _mm_cvtsd_f64(_mm_add_sd(part, _mm_unpackhi_pd(part, part)));
     }
+    // p[i] = sum(v[i])
+    template <int count, class Vector, class Value>
+    static void sums(const Vector* v, Value* p) {
+        if constexpr (count == 4 && sizeof(Value) == 4)
+            return four_sums(v, p);
+        for (int i = 0; i < count; ++i)
+            p[i] = sum(v[i]);
+    }
     // Rows of a register tile of three vectors each, and of one of as many rows as vectors.
     static constexpr int tile_rows = 8, few_rows = 4;
 
@@ -233,6 +241,22 @@ struct Simd {
         __mmask16 clear_ = 0xffff;
         F32 smallest_ = _mm512_set1_ps(1.0F);
     };
+
+  private:
+    // As sum(), of four vectors at once.
+    static void four_sums(const F32* v, float* p) {
+        const auto fold = [](F32 a, F32 b) { // a's lanes i + a's i + 8, then b's
+            return _mm512_add_ps(_mm512_shuffle_f32x4(a, b, 0b01000100),
+                                 _mm512_shuffle_f32x4(a, b, 0b11101110));
+        };
+        const F32 x = fold(v[0], v[1]), y = fold(v[2], v[3]);
+        F32 all = _mm512_add_ps(_mm512_shuffle_f32x4(x, y, 0b10001000),
+                                _mm512_shuffle_f32x4(x, y, 0b11011101));
+        all = _mm512_add_ps(all, _mm512_permute_ps(all, 0b01001110));
+        all = _mm512_add_ps(all, _mm512_permute_ps(all, 0b10110001));
+        const U32 firsts = _mm512_set_epi32(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 12, 8, 4, 0);
+        _mm_storeu_ps(p, _mm512_castps512_ps128(_mm512_permutexvar_ps(firsts, all)));
+    }
 };
 
 } // namespace

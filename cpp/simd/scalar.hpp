@@ -188,6 +188,12 @@ struct Simd {
                 v.at[i] += v.at[i + step];
         return v.at[0];
     }
+    // p[i] = sum(v[i])
+    template <int count, class Vector, class Value>
+    static void sums(const Vector* v, Value* p) {
+        for (int i = 0; i < count; ++i)
+            p[i] = sum(v[i]);
+    }
     // Rows of a register tile of three vectors each, and of one of as many rows as vectors.
     static constexpr int tile_rows = 1, few_rows = 1;
 

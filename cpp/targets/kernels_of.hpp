@@ -74,7 +74,7 @@ constexpr ropewalk::Kernels kernels_of(const char* isa) {
          write<S, HalfData<S, BFloat16>>, write<S, FloatData<S, double>>},
         attention_of<S, float>(),
         attention_of<S, double>(),
-        {largest_element<S>, weigh_elements<S>, divide_elements<S>},
+        {largest_element<S>, weigh_elements<S>, scale_elements<S>},
         exponential_of<S>,
         stream_of<S>(),
         S::fence,
