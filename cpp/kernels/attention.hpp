@@ -246,20 +246,34 @@ void accumulate_seen(const Tile<T>& tile, const Rows<T>& values, const T* logits
         }
 }
 
-// The output of what has seen nothing is 0 already. Adding 0 makes -0 0.
-template <class S>
-typename S::F64 mean(typename S::F64 output, typename S::F64 sum) {
-    const auto zero = S::all(0.0);
-    return S::add(S::div(output, S::where_equal(sum, zero, S::all(1.0), sum)), zero);
-}
+// Sums by which outputs are divided: where they are rounded to float32 afterwards, by one
+// multiplication.
+template <class S, class T>
+class Mean {
+  public:
+    // The output of what has seen nothing is 0 already.
+    explicit Mean(typename S::F64 sum)
+        : by_(S::where_equal(sum, S::all(0.0), S::all(1.0), sum)),
+          reciprocal_(S::div(S::all(1.0), by_)) {}
+    // Adding 0 makes -0 0.
+    typename S::F64 of(typename S::F64 output) const {
+        if constexpr (sizeof(T) == 4)
+            return S::fma(output, reciprocal_, S::all(0.0));
+        else
+            return S::add(S::div(output, by_), S::all(0.0));
+    }
+
+  private:
+    typename S::F64 by_, reciprocal_;
+};
 
 template <class S, class T>
 void divide(const Tile<T>& tile) {
     const std::int64_t row = tile.vectors * Lanes<S, T>::count;
     for (std::int64_t i = 0; i < row; i += 8) {
-        const auto sum = S::get(tile.sum + i);
+        const Mean<S, T> mean(S::get(tile.sum + i));
         for (double *p = tile.output + i, *end = p + tile.value_dim * row; p != end; p += row)
-            S::put(p, mean<S>(S::get(p), sum));
+            S::put(p, mean.of(S::get(p)));
     }
 }
 

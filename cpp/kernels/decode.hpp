@@ -214,12 +214,11 @@ template <class S, class T>
 void divide_few(const Tile<T>& tile) {
     for (int query = 0; query < tile.vectors; ++query) {
         double* const output = tile.output + query * tile.value_dim;
-        const auto sum = S::all(tile.sum[query]);
+        const Mean<S, T> mean(S::all(tile.sum[query]));
         for (std::int64_t feature = 0; feature < tile.value_dim; feature += 8) {
             const std::int64_t left = tile.value_dim - feature;
             const unsigned lanes = left < 8 ? (1U << left) - 1 : 0xff;
-            const auto mean_of = mean<S>(S::get_some(output + feature, lanes), sum);
-            S::put_some(output + feature, mean_of, lanes);
+            S::put_some(output + feature, mean.of(S::get_some(output + feature, lanes)), lanes);
         }
     }
 }
