@@ -424,6 +424,22 @@ def test_parts_must_be_numbers(name: str) -> None:
         rw.merge_attention(*parts.values())
 
 
+def test_masked_arrays_are_refused() -> None:
+    x = np.ones((3, 2))
+    ma: Any = np.ma
+    masked = ma.masked_array(x, x > 0)
+    calls: dict[str, Callable[[], object]] = {
+        "query": lambda: rw.attention(masked, x, x),
+        "bias": lambda: rw.attention(x, x, x, bias=masked[:1, :1]),
+        "x": lambda: rw.softmax(masked),
+        "positions": lambda: rw.rotate(x, masked[:, 0]),
+    }
+    for name, call in calls.items():
+        message = f"{name} must not be a masked array, whose mask would be lost"
+        with pytest.raises(TypeError, match=exactly(message)):
+            call()
+
+
 def test_float16_and_bfloat16_have_no_type_in_common() -> None:
     bfloat16 = np.ones((3, 2)).astype(DTYPES["bfloat16"])
     message = "data must have dtypes that NumPy promotes to one, got bfloat16 and float16"

@@ -5,6 +5,7 @@ Every message names the argument, what was expected and what came.
 
 import math
 import operator
+import sys
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -191,6 +192,10 @@ def converted(
     name: str, values: object, what: str = "a number, a range or an array of numbers"
 ) -> NDArray[Any]:
     """Return `values` as NumPy makes an array of them."""
+    masked = sys.modules.get("numpy.ma")  # loaded by whoever has such arrays
+    if masked is not None and isinstance(values, masked.MaskedArray):
+        msg = f"{name} must not be a masked array, whose mask would be lost"
+        raise TypeError(msg)
     try:
         return np.asarray(values)
     except ValueError as error:
