@@ -88,7 +88,8 @@ class Tiling {
   public:
     Tiling(const Kernels& kernels, const Attention& attention)
         : all_(kernels), a_(attention), heads_(shared_by(a_)), queries_(heads_ * a_.queries),
-          few_(a_.queries <= kernel().lanes / 2), most_(few_ ? most_few : even_tile()),
+          few_(a_.queries <= kernel().lanes / 2),
+          most_(few_ ? std::clamp<std::int64_t>(queries_, 1, most_few) : even_tile()),
           tiles_((queries_ + most_ - 1) / most_),
           parts_(few_ ? std::max<std::int64_t>(1, (a_.keys + part_keys - 1) / part_keys) : 1) {}
 
