@@ -3,7 +3,7 @@
 from importlib import import_module
 from types import ModuleType
 
-from ropewalk import bias, frequencies
+from ropewalk import frequencies
 from ropewalk._attention import (
     AttentionStages,
     attention,
@@ -78,11 +78,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> ModuleType:
-    if name in {
-        "articles",
-        "plot",
-        "properties",
-    }:  # loaded when first asked for
+    if name in {"articles", "bias", "plot", "properties"}:  # loaded when first asked for
         return import_module(f"ropewalk.{name}")
     msg = f"module 'ropewalk' has no attribute {name!r}"
     raise AttributeError(msg)

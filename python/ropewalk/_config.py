@@ -5,10 +5,8 @@ What no configuration says, how a family pairs its channels and what it takes fo
 out, is in rotary_families.json, which tests/golden/rotary_families.py measures.
 """
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 from ropewalk import _arrays, frequencies
@@ -171,6 +169,9 @@ def rotary_from_config(
 
 @lru_cache(maxsize=1)
 def _families() -> Any:
+    import json  # noqa: PLC0415 - these two cost more than the rest of the library to load
+    from pathlib import Path  # noqa: PLC0415
+
     return json.loads(Path(__file__).with_name("rotary_families.json").read_text("utf-8"))
 
 
