@@ -102,15 +102,9 @@ void* written_as(const py::object& object, const Attention& a, std::int64_t last
     return written(object, a, last);
 }
 
-// stages: scores, capped, biased and weights of the type computed with. left and right: None is
-// unlimited; key_lengths lie within the keys.
-void attend_arrays(const py::array& query, const py::array& key, const py::object& value,
-                   const std::vector<std::int64_t>& leading, bool in_float64,
-                   const py::object& output, const py::object& lse,
-                   const std::array<py::object, 4>& stages, const std::array<py::object, 2>& window,
-                   const py::object& offset, const py::object& mask, const py::object& bias,
-                   const py::object& slopes, const py::object& key_lengths, double scale,
-                   double softcap, const py::object& sinks, int threads) {
+// Arrays of one type, without options.
+Attention attention_of(const py::array& query, const py::array& key, const py::object& value,
+                       const std::vector<std::int64_t>& leading) {
     require(query.ndim() >= 2 && key.ndim() >= 2, "rows of queries and keys");
     Attention a{};
     a.leading = leading;
@@ -127,6 +121,20 @@ void attend_arrays(const py::array& query, const py::array& key, const py::objec
         a.value_dim = array.shape(array.ndim() - 1);
         a.value = rows_of(array, leading, a.keys, a.value_dim);
     }
+    a.left = a.right = unlimited;
+    return a;
+}
+
+// stages: scores, capped, biased and weights of the type computed with. left and right: None is
+// unlimited; key_lengths lie within the keys.
+void attend_arrays(const py::array& query, const py::array& key, const py::object& value,
+                   const std::vector<std::int64_t>& leading, bool in_float64,
+                   const py::object& output, const py::object& lse,
+                   const std::array<py::object, 4>& stages, const std::array<py::object, 2>& window,
+                   const py::object& offset, const py::object& mask, const py::object& bias,
+                   const py::object& slopes, const py::object& key_lengths, double scale,
+                   double softcap, const py::object& sinks, int threads) {
+    Attention a = attention_of(query, key, value, leading);
     if (!output.is_none())
         require(!value.is_none() && type_of(py::cast<py::array>(output)) == a.type,
                 "an output of the type of the values");
@@ -184,19 +192,10 @@ py::object attend_plainly(const py::handle& query, const py::handle& key, const 
         q.shape(rank - 1) != k.shape(rank - 1) || k.shape(rank - 2) != v.shape(rank - 2) ||
         (causal && q.shape(rank - 2) != k.shape(rank - 2)))
         return py::none();
-    Attention a{};
-    a.leading.assign(q.shape(), q.shape() + rank - 2);
-    a.queries = q.shape(rank - 2);
-    a.dim = q.shape(rank - 1);
-    a.keys = k.shape(rank - 2);
-    a.value_dim = v.shape(rank - 1);
-    a.type = type_of(q);
-    a.query = rows_of(q, a.leading, a.queries, a.dim);
-    a.key = rows_of(k, a.leading, a.keys, a.dim);
-    a.value = rows_of(v, a.leading, a.keys, a.value_dim);
+    Attention a = attention_of(q, k, v, {q.shape(), q.shape() + rank - 2});
     a.scale = 1 / std::sqrt(static_cast<double>(a.dim));
-    a.left = unlimited;
-    a.right = causal ? 0 : unlimited;
+    if (causal)
+        a.right = 0;
     std::vector<py::ssize_t> shape(q.shape(), q.shape() + rank - 1);
     shape.push_back(a.value_dim);
     py::array output(dtype, shape);

@@ -20,7 +20,7 @@ template <class T>
 class TileTask {
   public:
     TileTask(const Tiling<T>& tiling, std::int64_t tile, char* memory)
-        : all_(tiling), a_(tiling.attention()),
+        : tiling_(tiling), a_(tiling.attention()),
           kernel_(tiling.few() ? tiling.kernel().few : tiling.kernel().many),
           count_(std::min(tiling.queries() - tiling.first_query(tile), tiling.most())),
           padded_(tiling.few() ? count_ : tiling.whole_vectors(count_)),
@@ -83,14 +83,14 @@ class TileTask {
             const auto output = column(room_.output, i, a_.value_dim);
             for (std::int64_t k = 0; k < a_.value_dim; ++k)
                 output[k] = 0;
-            for (std::int64_t part = 0; part < all_.parts(); ++part) {
+            for (std::int64_t part = 0; part < tiling_.parts(); ++part) {
                 const double* const partial =
-                    partials + part * all_.partial_doubles() + i * (2 + a_.value_dim);
+                    partials + part * tiling_.partial_doubles() + i * (2 + a_.value_dim);
                 if (partial[1] == 0)
                     continue; // has seen nothing
                 const double next = std::max(maximum, partial[0]);
-                const double before = all_.kernels().exponential(maximum - next);
-                const double more = all_.kernels().exponential(partial[0] - next);
+                const double before = tiling_.kernels().exponential(maximum - next);
+                const double more = tiling_.kernels().exponential(partial[0] - next);
                 maximum = next;
                 sum = sum * before + partial[1] * more;
                 for (std::int64_t k = 0; k < a_.value_dim; ++k)
@@ -111,7 +111,8 @@ class TileTask {
     };
     template <class Value>
     Column<Value> column(Value* array, std::int64_t i, std::int64_t width) const {
-        return all_.few() ? Column<Value>{array + i * width, 1} : Column<Value>{array + i, padded_};
+        return tiling_.few() ? Column<Value>{array + i * width, 1}
+                             : Column<Value>{array + i, padded_};
     }
 
     // What all queries at one index of the leading axes have in common.
@@ -124,13 +125,13 @@ class TileTask {
     };
     Head head_of(std::int64_t index) const {
         return {index,
-                all_.value_of(a_.offset, index, std::int64_t{0}),
-                all_.value_of(a_.key_lengths, index, a_.keys),
-                all_.value_of(a_.slopes, index, 0.0),
-                all_.value_of(a_.sinks, index, -HUGE_VAL),
-                all_.row_of(a_.query, index, 0),
-                all_.row_of(a_.mask, index, 0),
-                all_.row_of(all_.bias(), index, 0)};
+                tiling_.value_of(a_.offset, index, std::int64_t{0}),
+                tiling_.value_of(a_.key_lengths, index, a_.keys),
+                tiling_.value_of(a_.slopes, index, 0.0),
+                tiling_.value_of(a_.sinks, index, -HUGE_VAL),
+                tiling_.row_of(a_.query, index, 0),
+                tiling_.row_of(a_.mask, index, 0),
+                tiling_.row_of(tiling_.bias(), index, 0)};
     }
     Query<T> query(const Head& head, std::int64_t row) const {
         const std::int64_t place = row + head.offset;
@@ -144,7 +145,7 @@ class TileTask {
                 head.sink,
                 head.data + row * a_.query.row_stride * element_bytes(a_.type),
                 head.mask == nullptr ? nullptr : head.mask + row * a_.mask.query_stride,
-                head.bias == nullptr ? nullptr : head.bias + row * all_.bias().query_stride,
+                head.bias == nullptr ? nullptr : head.bias + row * tiling_.bias().query_stride,
                 {a_.left == unlimited ? 0 : within(place - a_.left),
                  a_.right == unlimited ? head.keys : within(place + a_.right + 1)}};
     }
@@ -156,7 +157,7 @@ class TileTask {
         std::fill_n(room_.output, a_.value_dim * padded_, 0.0);
         for (std::int64_t i = 0; i < count_; ++i) {
             const Query<T>& query = room_.tile[i];
-            all_.read(query.data, a_.dim, room_.row);
+            tiling_.read(query.data, a_.dim, room_.row);
             const auto features = column(room_.queries, i, a_.dim);
             for (std::int64_t k = 0; k < a_.dim; ++k)
                 features[k] = room_.row[k];
@@ -188,10 +189,10 @@ class TileTask {
                       static_cast<T>(a_.scale));
         show(a_.stages.scores, block);
         if (a_.softcap != 0)
-            all_.kernel().cap(room_.logits, (all_.few() ? block_keys : keys) * padded_,
-                              static_cast<T>(a_.softcap));
+            tiling_.kernel().cap(room_.logits, (tiling_.few() ? block_keys : keys) * padded_,
+                                 static_cast<T>(a_.softcap));
         show(a_.stages.capped, block);
-        if (all_.bias().data != nullptr)
+        if (tiling_.bias().data != nullptr)
             add_bias(block);
         if (a_.slopes.data != nullptr)
             add_slopes(block);
@@ -223,7 +224,7 @@ class TileTask {
         if (a_.type == computed_type<T>)
             return {reinterpret_cast<const T*>(row), of.row_stride, count};
         for (std::int64_t i = 0; i < count; ++i, row += step)
-            all_.read(row, dim, converted + i * dim);
+            tiling_.read(row, dim, converted + i * dim);
         return {converted, dim, count};
     }
 
@@ -251,7 +252,7 @@ class TileTask {
     }
 
     void add_bias(Interval block) const {
-        const std::int64_t step = all_.bias().key_stride;
+        const std::int64_t step = tiling_.bias().key_stride;
         each_query([&](const Query<T>& query, const Column<T>& logits) {
             for (std::int64_t key = block.begin; key < block.end; ++key) {
                 const T more = query.bias[key * step];
@@ -283,7 +284,7 @@ class TileTask {
 
     void hide_masked(Interval block) const {
         const std::int64_t step = a_.mask.key_stride, keys = block.end - block.begin;
-        const std::int64_t whole = all_.few() || step != 1 ? 0 : keys / 8 * 8;
+        const std::int64_t whole = tiling_.few() || step != 1 ? 0 : keys / 8 * 8;
         for (std::int64_t i = 0; i < count_ && whole > 0; i += 8)
             for (std::int64_t key = 0; key < whole; key += 8)
                 hide_masked(i, block.begin, key);
@@ -347,7 +348,7 @@ class TileTask {
             const auto output = column(room_.output, i, a_.value_dim);
             for (std::int64_t k = 0; k < a_.value_dim; ++k)
                 room_.output_row[k] = output[k];
-            all_.kernels().write[static_cast<std::size_t>(a_.type)](
+            tiling_.kernels().write[static_cast<std::size_t>(a_.type)](
                 room_.output_row, a_.value_dim,
                 static_cast<char*>(a_.output) +
                     row_in(query, a_.value_dim) * element_bytes(a_.type));
@@ -364,14 +365,14 @@ class TileTask {
             if (sum == 0)
                 std::fill_n(weights, a_.keys, T{0});
             else
-                all_.kernel().weigh_row(logits, a_.keys, maximum, sum, weights);
+                tiling_.kernel().weigh_row(logits, a_.keys, maximum, sum, weights);
         }
     }
 
     static constexpr T infinity = std::numeric_limits<T>::infinity();
     static constexpr double largest = static_cast<double>(std::numeric_limits<T>::max());
 
-    const Tiling<T>& all_;
+    const Tiling<T>& tiling_;
     const Attention& a_;
     const TileKernels<T>& kernel_;
     std::int64_t count_, padded_; // queries, and with those that fill the vectors

@@ -87,7 +87,7 @@ template <class T>
 class Tiling {
   public:
     Tiling(const Kernels& kernels, const Attention& attention)
-        : all_(kernels), a_(attention), heads_(shared_by(a_)), queries_(heads_ * a_.queries),
+        : kernels_(kernels), a_(attention), heads_(shared_by(a_)), queries_(heads_ * a_.queries),
           few_(a_.queries <= kernel().lanes / 2),
           most_(few_ ? std::clamp<std::int64_t>(queries_, 1, most_few) : even_tile()),
           tiles_((queries_ + most_ - 1) / most_),
@@ -110,15 +110,15 @@ class Tiling {
     }
     std::int64_t room_bytes() const { return Room<T>(a_, most_, nullptr).bytes; }
     const Attention& attention() const { return a_; }
-    const Kernels& kernels() const { return all_; }
+    const Kernels& kernels() const { return kernels_; }
     // What the parts of a tile leave: maximum, sum and output of every query.
     std::int64_t partial_doubles() const { return parts_ > 1 ? most_ * (2 + a_.value_dim) : 0; }
 
     const AttentionKernels<T>& kernel() const {
         if constexpr (std::is_same_v<T, float>)
-            return all_.attention32;
+            return kernels_.attention32;
         else
-            return all_.attention64;
+            return kernels_.attention64;
     }
     const Scores<T>& bias() const {
         if constexpr (std::is_same_v<T, float>)
@@ -132,9 +132,9 @@ class Tiling {
     void read(const void* x, std::int64_t count, T* y) const {
         const auto type = static_cast<std::size_t>(a_.type);
         if constexpr (std::is_same_v<T, float>)
-            all_.read_float32[type](x, count, y);
+            kernels_.read_float32[type](x, count, y);
         else
-            all_.read_float64[type](x, count, y);
+            kernels_.read_float64[type](x, count, y);
     }
 
     std::int64_t offset_of(const Leading& leading, std::int64_t index) const {
@@ -167,7 +167,7 @@ class Tiling {
         return (vectors + tiles - 1) / tiles * lanes;
     }
 
-    const Kernels& all_;
+    const Kernels& kernels_;
     const Attention& a_;
     std::int64_t heads_, queries_;
     bool few_;

@@ -94,6 +94,10 @@ class Pool {
     bool try_run(std::int64_t count, int threads, Task task, Interruption& interruption) {
         if (busy_.test_and_set(std::memory_order_acquire))
             return false;
+        struct Held { // given back too where there is no memory for a job
+            std::atomic_flag& flag;
+            ~Held() { flag.clear(std::memory_order_release); }
+        } const held{busy_};
         const int workers = static_cast<int>(std::min<std::int64_t>(count, threads)) - 1;
         grow(workers);
         const auto job = std::make_shared<Job>(task, interruption, count, workers);
@@ -108,11 +112,8 @@ class Pool {
             interruption.stops(0);
             pause();
         }
-        {
-            const std::lock_guard lock(mutex_);
-            job_.reset();
-        }
-        busy_.clear(std::memory_order_release);
+        const std::lock_guard lock(mutex_);
+        job_.reset();
         return true;
     }
 

@@ -33,7 +33,7 @@ def integer(name: str, value: object) -> int:
         msg = f"{name} must be an integer, got {value!r}"
         raise TypeError(msg) from None
     if number.bit_length() > 1000:
-        msg = f"{name} must be an integer of less than 1000 bits, got {_printable(number)}"
+        msg = f"{name} must be an integer of at most 1000 bits, got {_printable(number)}"
         raise ValueError(msg)
     return number
 
@@ -382,11 +382,13 @@ def finite_number(name: str, value: object) -> float:
     return number
 
 
-def boolean_mask(name: str, values: ArrayLike) -> NDArray[np.bool_]:
-    """Return a mask, which is boolean: numbers are not taken for one."""
+def boolean_mask(
+    name: str, values: ArrayLike, where: str = "something counts", hint: str = ""
+) -> NDArray[np.bool_]:
+    """Return a mask, which is boolean and True `where` it says: numbers are not taken for one."""
     array = converted(name, values, "an array of booleans")
     if array.dtype != np.bool_:
-        msg = f"{name} must be boolean, True where something counts, got dtype {array.dtype}"
+        msg = f"{name} must be boolean, True where {where}, got dtype {array.dtype}{hint}"
         raise TypeError(msg)
     return array
 
@@ -438,3 +440,12 @@ def common_dtype(arrays: Sequence[NDArray[Any]]) -> np.dtype[Any]:
         found = " and ".join(sorted({str(array.dtype) for array in arrays}))
         msg = f"data must have dtypes that NumPy promotes to one, got {found}"
         raise TypeError(msg) from None
+
+
+def which_offset(queries: int, keys: int) -> str:
+    """Say what offsets there are to choose from, for a message that one is needed."""
+    return (
+        f"where {queries} queries meet {keys} keys: "
+        "offset=0 aligns the first query with the first key (upper left), "
+        f"offset={keys - queries} the last with the last (lower right)"
+    )

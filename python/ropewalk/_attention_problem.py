@@ -68,11 +68,7 @@ class Problem:
             or (slopes is not None and "slopes")
         )
         if offset is None and placed and self.queries != self.keys:
-            msg = (
-                f"{placed} needs offset where {self.queries} queries meet {self.keys} keys: "
-                "offset=0 aligns the first query with the first key (upper left), "
-                f"offset={self.keys - self.queries} the last with the last (lower right)"
-            )
+            msg = f"{placed} needs offset {_arrays.which_offset(self.queries, self.keys)}"
             raise ValueError(msg)
         largest = _arrays.LARGEST_POSITION
         self.offset = self._integers("offset", offset, -largest, largest)
@@ -242,14 +238,9 @@ def _leading_axes(names: Sequence[str], arrays: Sequence[NDArray[Any]]) -> tuple
 
 
 def visible(mask: ArrayLike) -> NDArray[np.bool_]:
-    array = _arrays.converted("mask", mask, "an array of booleans")
-    if array.dtype != np.bool_:
-        msg = (
-            f"mask must be boolean, True where a query sees a key, got dtype {array.dtype}; what "
-            "is added to the scores is bias"
-        )
-        raise TypeError(msg)
-    return array
+    """Return which keys each query sees."""
+    hint = "; what is added to the scores is bias"
+    return _arrays.boolean_mask("mask", mask, "a query sees a key", hint)
 
 
 def _floats(name: str, values: ArrayLike) -> NDArray[Any]:

@@ -647,11 +647,7 @@ def _relative_positions(
     queries = _length("query_length", query_length)
     keys = queries if key_length is None else _length("key_length", key_length)
     if offset is None and queries != keys:
-        msg = (
-            f"offset must be given where {queries} queries meet {keys} keys: "
-            "offset=0 aligns the first query with the first key (upper left), "
-            f"offset={keys - queries} the last with the last (lower right)"
-        )
+        msg = f"offset must be given {_arrays.which_offset(queries, keys)}"
         raise ValueError(msg)
     largest = _arrays.LARGEST_POSITION
     offsets = _arrays.integers("offset", 0 if offset is None else offset, -largest, largest)
