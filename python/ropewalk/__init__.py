@@ -22,17 +22,9 @@ from ropewalk._multi_head import (
     multi_head_attention_weights,
     split_heads,
 )
-from ropewalk._rotary import (
-    convert_pairing,
-    phases,
-    quarter_turn,
-    rerotate,
-    rotary_tables,
-    rotate,
-    rotate_by,
-    rotation_blocks,
-    rotation_matrix,
-)
+from ropewalk._pairing import convert_pairing, quarter_turn
+from ropewalk._rotary import rerotate, rotary_tables, rotate, rotate_by
+from ropewalk._rotation_matrix import phases, rotation_blocks, rotation_matrix
 from ropewalk._runtime import get_num_threads, num_threads, set_num_threads, show_config
 from ropewalk._softmax import logsumexp, softmax
 
