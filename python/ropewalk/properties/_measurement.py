@@ -1,0 +1,65 @@
+"""A measurement, and what all of them share: their arguments, their bounds."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ropewalk import _arrays
+from ropewalk.frequencies._frequencies import finite_reals
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """How far a statement is off, and how far it may be.
+
+    Attributes
+    ----------
+    value : float
+        What was measured; NaN where something was no number.
+    bound : float
+        The most that rounding explains.
+
+    Examples
+    --------
+    >>> from ropewalk.properties import Measurement
+    >>> Measurement(value=1e-8, bound=6e-8).holds
+    True
+    """
+
+    value: float
+    bound: float
+
+    @property
+    def holds(self) -> bool:
+        """Whether the statement holds."""
+        return self.value <= self.bound
+
+
+def reals(name: str, values: ArrayLike) -> NDArray[Any]:
+    """Return finite data of a float type of NumPy's own, at least one number of it."""
+    array = _arrays.data(name, finite_reals(name, values))
+    if not array.size:
+        msg = f"{name} must not be empty, got shape {array.shape}"
+        raise ValueError(msg)
+    return array
+
+
+def generator(seed: int | np.random.Generator) -> np.random.Generator:
+    if isinstance(seed, np.random.Generator):
+        return seed
+    number = _arrays.integer("seed", seed)
+    if number < 0:
+        msg = f"seed must not be negative, got {number}"
+        raise ValueError(msg)
+    return np.random.default_rng(number)
+
+
+def unit(array: NDArray[Any]) -> float:
+    """Return half the spacing of the numbers above 1."""
+    return float(np.finfo(array.dtype).eps) / 2
+
+
+def largest(differences: ArrayLike) -> float:
+    return float(np.abs(differences).max(initial=0))
