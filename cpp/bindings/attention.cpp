@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <span>
+#include <vector>
 
 #include "bindings/bindings.hpp"
 #include "plans/softmax.hpp"
@@ -166,31 +168,50 @@ void attend_arrays(const py::array& query, const py::array& key, const py::objec
     run_unlocked([&] { attend(*chosen_kernels, a, threads); });
 }
 
-// Attention without options of arrays that need no conversion and share their leading axes; None
-// for others, which take the general way.
-py::object attend_plainly(const py::handle& query, const py::handle& key, const py::handle& value,
-                          const py::handle& is_causal, int threads) {
-    if (!PyBool_Check(is_causal.ptr()))
-        return py::none();
-    const bool causal = is_causal.ptr() == Py_True;
-    const py::handle handles[] = {query, key, value};
+// Tells whether a query, its keys and perhaps its values need no conversion, fit and share their
+// leading axes: what small calls are made of.
+bool fit_plainly(std::span<const py::handle> given) {
     const int plain =
         py::detail::npy_api::NPY_ARRAY_C_CONTIGUOUS_ | py::detail::npy_api::NPY_ARRAY_ALIGNED_;
-    for (const py::handle& handle : handles)
+    for (const py::handle& handle : given)
         if (!Py_IS_TYPE(handle.ptr(), py::detail::npy_api::get().PyArray_Type_) ||
             (py::detail::array_proxy(handle.ptr())->flags & plain) != plain)
-            return py::none();
+            return false;
+    const auto query = py::reinterpret_borrow<py::array>(given[0]);
+    const py::ssize_t rank = query.ndim();
+    const py::dtype dtype = query.dtype();
+    if (rank < 2 || query.shape(rank - 1) == 0 || dtype.kind() != 'f' || dtype.byteorder() != '=' ||
+        dtype.itemsize() > 8)
+        return false;
+    for (const py::handle& handle : given.subspan(1)) {
+        const auto array = py::reinterpret_borrow<py::array>(handle);
+        if (!dtype.is(array.dtype()) || array.ndim() != rank ||
+            !std::equal(query.shape(), query.shape() + rank - 2, array.shape()))
+            return false;
+    }
+    const auto key = py::reinterpret_borrow<py::array>(given[1]);
+    const auto last = py::reinterpret_borrow<py::array>(given.back());
+    return key.shape(rank - 1) == query.shape(rank - 1) &&
+           last.shape(rank - 2) == key.shape(rank - 2);
+}
+
+bool rows_fit_plainly(const py::tuple& given) {
+    const std::vector<py::handle> handles(given.begin(), given.end());
+    return handles.size() > 1 && fit_plainly(handles);
+}
+
+// Attention without options of arrays that fit plainly; None for others, which take the general
+// way.
+py::object attend_plainly(const py::handle& query, const py::handle& key, const py::handle& value,
+                          const py::handle& is_causal, int threads) {
+    if (!PyBool_Check(is_causal.ptr()) || !fit_plainly(std::array{query, key, value}))
+        return py::none();
+    const bool causal = is_causal.ptr() == Py_True;
     const auto q = py::reinterpret_borrow<py::array>(query);
     const auto k = py::reinterpret_borrow<py::array>(key);
     const auto v = py::reinterpret_borrow<py::array>(value);
     const py::ssize_t rank = q.ndim();
-    const py::dtype dtype = q.dtype();
-    if (!dtype.is(k.dtype()) || !dtype.is(v.dtype()) || dtype.kind() != 'f' ||
-        dtype.byteorder() != '=' || dtype.itemsize() > 8 || rank < 2 || k.ndim() != rank ||
-        v.ndim() != rank || !std::equal(q.shape(), q.shape() + rank - 2, k.shape()) ||
-        !std::equal(q.shape(), q.shape() + rank - 2, v.shape()) || q.shape(rank - 1) == 0 ||
-        q.shape(rank - 1) != k.shape(rank - 1) || k.shape(rank - 2) != v.shape(rank - 2) ||
-        (causal && q.shape(rank - 2) != k.shape(rank - 2)))
+    if (causal && q.shape(rank - 2) != k.shape(rank - 2))
         return py::none();
     Attention a = attention_of(q, k, v, {q.shape(), q.shape() + rank - 2});
     a.scale = 1 / std::sqrt(static_cast<double>(a.dim));
@@ -198,7 +219,7 @@ py::object attend_plainly(const py::handle& query, const py::handle& key, const 
         a.right = 0;
     std::vector<py::ssize_t> shape(q.shape(), q.shape() + rank - 1);
     shape.push_back(a.value_dim);
-    py::array output(dtype, shape);
+    py::array output(q.dtype(), shape);
     a.output = output.mutable_data();
     run_unlocked([&] { attend(*chosen_kernels, a, threads); });
     return output;
@@ -254,6 +275,7 @@ void logsumexp_arrays(const py::array& x, py::array& out, const py::object& mask
 void register_attention(py::module_& m) {
     m.def("attend", &attend_arrays);
     m.def("attend_plainly", &attend_plainly);
+    m.def("rows_fit_plainly", &rows_fit_plainly);
     m.def("softmax", &softmax_arrays);
     m.def("logsumexp", &logsumexp_arrays);
 }

@@ -395,6 +395,8 @@ def boolean_mask(
 
 def check_broadcast(name: str, shape: tuple[int, ...], target: tuple[int, ...], what: str) -> None:
     """Refuse a shape that does not broadcast to the target, or would make it larger."""
+    if shape == target or not shape:
+        return
     if len(shape) > len(target) or any(
         a not in {1, b} for a, b in zip(reversed(shape), reversed(target), strict=False)
     ):
@@ -404,6 +406,8 @@ def check_broadcast(name: str, shape: tuple[int, ...], target: tuple[int, ...], 
 
 def integers(name: str, values: ArrayLike, smallest: int, largest: int) -> NDArray[np.int64]:
     """Return integers from `smallest` to `largest` as an array of int64."""
+    if type(values) is int and smallest <= values <= largest:  # as a decoder calls, every step
+        return np.array(values, np.int64)
     array = converted(name, values, "an integer or an array of integers")
     beyond = array.dtype.kind == "O" and all(isinstance(x, int) for x in array.flat)
     if array.dtype.kind not in "iu" and not beyond:  # no dtype holds the largest integers
@@ -414,20 +418,27 @@ def integers(name: str, values: ArrayLike, smallest: int, largest: int) -> NDArr
         found = _printable(wrong.flat[0])
         msg = f"{name} must be integers from {smallest} to {largest}, got {found}"
         raise ValueError(msg)
-    return np.require(array, np.int64, "A")
+    return aligned(array, np.int64)
+
+
+def aligned(array: NDArray[Any], dtype: DTypeLike | None = None) -> NDArray[Any]:
+    """Return the array, of the dtype asked for, at addresses that the core can read."""
+    array = np.asarray(array, dtype)
+    return array if array.flags.aligned else array.copy()
 
 
 def window(value: object) -> Window:
     """Return the distances before and behind a query that it sees; None is unlimited."""
     if value is None:
         return None, None
-    if not isinstance(value, Sequence) or len(value) != 2:
+    if not isinstance(value, tuple | list) or len(value) != 2:
         msg = f"window must be a pair (left, right), got {value!r}"
         raise ValueError(msg)
     sides = [None if side is None else integer("window", side) for side in value]
-    if any(side is not None and side < 0 for side in sides):
-        msg = f"window must be a pair of distances, 0 or more, or None, got {value!r}"
-        raise ValueError(msg)
+    for side in sides:
+        if side is not None and side < 0:
+            msg = f"window must be a pair of distances, 0 or more, or None, got {value!r}"
+            raise ValueError(msg)
     left, right = (None if side is None else min(side, LARGEST_WINDOW) for side in sides)
     return left, right
 

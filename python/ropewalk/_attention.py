@@ -165,7 +165,7 @@ def attention(
     >>> rw.attention(query, cache, cache, key_lengths=[50, 10, 7, 31]).shape
     (4, 8, 1, 16)
     """
-    if (  # the usual call costs two microseconds so, and ten below
+    if (  # the usual call costs two microseconds so, and five below
         offset is None
         and window is None
         and mask is None

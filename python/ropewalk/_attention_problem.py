@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -38,9 +38,13 @@ class Problem:
     ) -> None:
         names = ("query", "key", "value")[: len(given)]
         self.given = given
-        self.arrays = _rows(names, given)
+        if _core.rows_fit_plainly(given):  # as they are, almost always
+            self.arrays: Sequence[NDArray[Any]] = cast("Sequence[NDArray[Any]]", given)
+            self.leading = self.arrays[0].shape[:-2]
+        else:
+            self.arrays = _rows(names, given)
+            self.leading = _leading_axes(names, self.arrays)
         self.dtype = self.arrays[0].dtype
-        self.leading = _leading_axes(names, self.arrays)
         self.queries, dim = self.arrays[0].shape[-2:]
         self.keys = self.arrays[1].shape[-2]
         self.pairs = (*self.leading, self.queries, self.keys)
@@ -80,6 +84,8 @@ class Problem:
 
     def result(self, out: NDArray[Any] | None) -> tuple[NDArray[Any], NDArray[Any]]:
         shape = (*self.leading, self.queries, self.arrays[2].shape[-1])
+        if out is None:
+            return _arrays.result(None, shape, self.dtype)
         scalars = (self.offset, self.key_lengths, self.slopes, self.sinks)
         inputs = (*self.given, *self.arrays, self.mask, self.bias, *scalars)
         return _arrays.result(out, shape, self.dtype, *inputs)
@@ -148,7 +154,7 @@ class Problem:
     def _per_head(self, name: str, values: ArrayLike | None) -> NDArray[np.float64] | None:
         if values is None:
             return None
-        array = np.require(_floats(name, values), np.float64, "A")
+        array = _arrays.aligned(_floats(name, values), np.float64)
         _arrays.check_broadcast(name, array.shape, self.leading, "the leading axes")
         allowed = np.abs(array) <= self.largest
         if name == "sinks":
@@ -176,7 +182,7 @@ class Problem:
         if array.shape == (*self.leading[:1], self.keys) and len(self.leading) > 1:
             what += f" (of keys for each sequence of a batch: {name}[:, None, None, :])"
         _arrays.check_broadcast(name, array.shape, self.pairs, what)
-        return np.atleast_2d(np.require(array, requirements="A"))
+        return _arrays.aligned(array if array.ndim > 1 else np.atleast_2d(array))
 
 
 def _rows(names: Sequence[str], given: Sequence[ArrayLike]) -> list[NDArray[Any]]:
@@ -188,7 +194,8 @@ def _rows(names: Sequence[str], given: Sequence[ArrayLike]) -> list[NDArray[Any]
             msg = f"{name} must have shape (..., length, dim), got shape {array.shape}"
             raise ValueError(msg)
         arrays.append(_arrays.with_rows(array))
-    if len({array.dtype for array in arrays}) > 1:
+    dtype = arrays[0].dtype
+    if not all(array.dtype is dtype for array in arrays):
         dtype = _arrays.common_dtype(arrays)
         arrays = [a if a.dtype == dtype else a.astype(dtype, order="C") for a in arrays]
     query, key, *rest = arrays

@@ -33,6 +33,7 @@ def attend(
 def attend_plainly(
     query: ArrayLike, key: ArrayLike, value: ArrayLike, is_causal: object, threads: int, /
 ) -> NDArray[Any] | None: ...
+def rows_fit_plainly(given: tuple[object, ...], /) -> bool: ...
 def softmax(
     x: NDArray[Any],
     out: NDArray[Any],
