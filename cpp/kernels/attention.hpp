@@ -227,6 +227,23 @@ void accumulate(const Tile<T>& tile, const Rows<T>& values) {
     });
 }
 
+// Zero times NaN or infinity is NaN, times anything else 0.
+template <class S, class T>
+bool all_finite(const Rows<T>& rows, std::int64_t width) {
+    constexpr int lanes = Lanes<S, T>::count;
+    const auto zero = S::all(T{0});
+    auto sum = zero;
+    for (std::int64_t i = 0; i < rows.count; ++i) {
+        const T* p = rows.first + i * rows.stride;
+        std::int64_t left = width;
+        for (; left >= lanes; left -= lanes, p += lanes)
+            sum = S::fma(S::get(p), zero, sum);
+        if (left > 0)
+            sum = S::fma(S::get_some(p, (1U << left) - 1), zero, sum);
+    }
+    return S::sum(sum) == 0;
+}
+
 template <class S, class T>
 void accumulate_seen(const Tile<T>& tile, const Rows<T>& values, const T* logits) {
     using Vector = VectorOf<S, T>;

@@ -51,10 +51,33 @@ struct TileKernels {
     void (*divide)(const Tile<T>& tile);
 };
 
+// Between rows of queries and lanes, and what changes logits, where lanes are queries.
+template <class T>
+struct LaneKernels {
+    // lanes[column * stride + row] = rows[row][column], as many rows as a vector has lanes.
+    void (*rows_to_lanes)(const T* const* rows, std::int64_t columns, std::int64_t stride,
+                          T* lanes);
+    // rows[row * columns + column] = lanes[column * stride + row], eight rows.
+    void (*lanes_to_rows)(const double* lanes, std::int64_t columns, std::int64_t stride,
+                          double* rows);
+    // logits += bias; rows[lane] holds the biases of its query to the keys of the block.
+    void (*add_bias)(const Tile<T>& tile, std::int64_t keys, const T* const* rows);
+    // logits -= slope |place - key|, keys from `first` on; every lane has its place and slope.
+    void (*add_slopes)(const Tile<T>& tile, double first, std::int64_t keys, const double* places,
+                       const double* slopes);
+    // logits = -inf but for the keys from begin up to end of every lane, counted in the block.
+    void (*hide_outside)(const Tile<T>& tile, std::int64_t keys, const T* begin, const T* end);
+    // logits = -inf where a byte is 0; rows[lane] holds those of its query.
+    void (*hide_masked)(const Tile<T>& tile, std::int64_t keys, const std::uint8_t* const* rows);
+};
+
 template <class T>
 struct AttentionKernels {
     std::int64_t lanes;
     TileKernels<T> many, few;
+    LaneKernels<T> lane;
+    // Whether `width` columns hold neither NaN nor infinity.
+    bool (*all_finite)(const Rows<T>& rows, std::int64_t width);
     // logits = cap tanh(logits / cap); `count` is whole vectors
     void (*cap)(T* logits, std::int64_t count, T cap);
     // weights = e^(logits - maximum) / sum, along one row

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <limits>
 
 #include "plans/attention_tiles.hpp"
@@ -46,6 +45,12 @@ class TileTask {
                 row = 0;
             }
             room_.tile[i] = query(head, row);
+        }
+        // Lanes beyond the last query do as it does.
+        std::fill(room_.tile + count_, room_.tile + padded_, room_.tile[count_ - 1]);
+        for (std::int64_t i = 0; i < padded_; ++i) {
+            room_.places[i] = static_cast<double>(room_.tile[i].place);
+            room_.slopes[i] = room_.tile[i].slope;
         }
     }
 
@@ -151,21 +156,40 @@ class TileTask {
     }
 
     void begin(bool with_sinks) {
-        std::fill_n(room_.queries, a_.dim * padded_, T{0});
+        take_queries();
         std::fill_n(room_.maximum, padded_, -infinity);
         std::fill_n(room_.sum, padded_, 0.0);
         std::fill_n(room_.output, a_.value_dim * padded_, 0.0);
-        for (std::int64_t i = 0; i < count_; ++i) {
-            const Query<T>& query = room_.tile[i];
-            tiling_.read(query.data, a_.dim, room_.row);
-            const auto features = column(room_.queries, i, a_.dim);
-            for (std::int64_t k = 0; k < a_.dim; ++k)
-                features[k] = room_.row[k];
-            if (with_sinks && query.sink != -HUGE_VAL) {
-                room_.maximum[i] = static_cast<T>(query.sink);
+        for (std::int64_t i = 0; i < count_ && with_sinks; ++i)
+            if (room_.tile[i].sink != -HUGE_VAL) {
+                room_.maximum[i] = static_cast<T>(room_.tile[i].sink);
                 room_.sum[i] = 1;
             }
+    }
+
+    void take_queries() {
+        if (tiling_.few()) {
+            for (std::int64_t i = 0; i < count_; ++i)
+                tiling_.read(room_.tile[i].data, a_.dim, room_.queries + i * a_.dim);
+            return;
         }
+        each_start([&](const Query<T>& query, std::int64_t i) {
+            if (a_.type == computed_type<T>)
+                return reinterpret_cast<const T*>(query.data);
+            T* const row = room_.rows + i * a_.dim;
+            tiling_.read(query.data, a_.dim, row);
+            return static_cast<const T*>(row);
+        });
+        for (std::int64_t i = 0; i < padded_; i += tiling_.kernel().lanes)
+            tiling_.kernel().lane.rows_to_lanes(room_.starts + i, a_.dim, padded_,
+                                                room_.queries + i);
+    }
+
+    // starts[i] = function(query i, i), of all lanes.
+    template <class Function>
+    void each_start(Function function) const {
+        for (std::int64_t i = 0; i < padded_; ++i)
+            room_.starts[i] = function(room_.tile[i], i);
     }
 
     // The keys that the tile must meet.
@@ -203,7 +227,8 @@ class TileTask {
         show(a_.stages.biased != nullptr ? a_.stages.biased : a_.stages.weights, block);
         const Rows<T> values = rows(values_, a_.value, a_.value_dim, block, room_.values);
         // Zero times NaN is NaN: values of masked keys must not be multiplied.
-        const bool selective = kernel_.raise(tile_, keys) && !all_finite(values);
+        const bool selective =
+            kernel_.raise(tile_, keys) && !tiling_.kernel().all_finite(values, a_.value_dim);
         if (selective)
             std::copy_n(room_.logits, block_keys * padded_, room_.unweighed);
         kernel_.weigh(tile_, keys);
@@ -228,14 +253,6 @@ class TileTask {
         return {converted, dim, count};
     }
 
-    bool all_finite(const Rows<T>& values) const {
-        bool finite = true;
-        for (std::int64_t i = 0; i < values.count; ++i)
-            for (std::int64_t k = 0; k < a_.value_dim; ++k)
-                finite &= std::abs(values.first[i * values.stride + k]) < infinity;
-        return finite;
-    }
-
     // function(query, logits), which are those of the block's first key and the next ones.
     template <class Function>
     void each_query(Function function) const {
@@ -253,6 +270,12 @@ class TileTask {
 
     void add_bias(Interval block) const {
         const std::int64_t step = tiling_.bias().key_stride;
+        if (!tiling_.few() && step == 1) {
+            each_start(
+                [&](const Query<T>& query, std::int64_t) { return query.bias + block.begin; });
+            tiling_.kernel().lane.add_bias(tile_, block.end - block.begin, room_.starts);
+            return;
+        }
         each_query([&](const Query<T>& query, const Column<T>& logits) {
             for (std::int64_t key = block.begin; key < block.end; ++key) {
                 const T more = query.bias[key * step];
@@ -263,6 +286,11 @@ class TileTask {
     }
 
     void add_slopes(Interval block) const {
+        if (!tiling_.few()) {
+            tiling_.kernel().lane.add_slopes(tile_, static_cast<double>(block.begin),
+                                             block.end - block.begin, room_.places, room_.slopes);
+            return;
+        }
         each_query([&](const Query<T>& query, const Column<T>& logits) {
             for (std::int64_t key = block.begin; key < block.end; ++key) {
                 const double more = -query.slope * static_cast<double>(std::abs(query.place - key));
@@ -272,59 +300,39 @@ class TileTask {
     }
 
     void hide_unseen(Interval block) const {
+        const std::int64_t keys = block.end - block.begin;
+        const auto in_block = [&](std::int64_t key) {
+            return std::clamp(key - block.begin, std::int64_t{0}, keys);
+        };
+        if (!tiling_.few()) {
+            for (std::int64_t i = 0; i < padded_; ++i) {
+                room_.begin[i] = static_cast<T>(in_block(room_.tile[i].seen.begin));
+                room_.end[i] = static_cast<T>(in_block(room_.tile[i].seen.end));
+            }
+            tiling_.kernel().lane.hide_outside(tile_, keys, room_.begin, room_.end);
+            return;
+        }
         each_query([&](const Query<T>& query, const Column<T>& logits) {
-            const auto hide = [&](std::int64_t begin, std::int64_t end) {
-                for (std::int64_t key = begin; key < end; ++key)
-                    logits[key - block.begin] = -infinity;
-            };
-            hide(block.begin, std::min(query.seen.begin, block.end));
-            hide(std::max(query.seen.end, block.begin), block.end);
+            for (std::int64_t key = 0; key < in_block(query.seen.begin); ++key)
+                logits[key] = -infinity;
+            for (std::int64_t key = in_block(query.seen.end); key < keys; ++key)
+                logits[key] = -infinity;
         });
     }
 
     void hide_masked(Interval block) const {
         const std::int64_t step = a_.mask.key_stride, keys = block.end - block.begin;
-        const std::int64_t whole = tiling_.few() || step != 1 ? 0 : keys / 8 * 8;
-        for (std::int64_t i = 0; i < count_ && whole > 0; i += 8)
-            for (std::int64_t key = 0; key < whole; key += 8)
-                hide_masked(i, block.begin, key);
+        if (!tiling_.few() && step == 1) {
+            for (std::int64_t i = 0; i < padded_; ++i)
+                room_.masks[i] = room_.tile[i].mask + block.begin;
+            tiling_.kernel().lane.hide_masked(tile_, keys, room_.masks);
+            return;
+        }
         each_query([&](const Query<T>& query, const Column<T>& logits) {
-            for (std::int64_t key = whole; key < keys; ++key)
+            for (std::int64_t key = 0; key < keys; ++key)
                 if (query.mask[(block.begin + key) * step] == 0)
                     logits[key] = -infinity;
         });
-    }
-
-    // Eight queries and keys at once, without branches: bytes of rows become bytes of lanes.
-    void hide_masked(std::int64_t i, std::int64_t begin, std::int64_t key) const {
-        std::uint64_t bytes[8];
-        for (std::int64_t row = 0; row < 8; ++row) { // beyond the last query anything will do
-            const std::uint8_t* const mask = room_.tile[std::min(i + row, count_ - 1)].mask;
-            std::memcpy(&bytes[row], mask + begin + key, 8);
-        }
-        transpose(bytes);
-        for (std::int64_t k = 0; k < 8; ++k) {
-            std::uint8_t seen[8];
-            std::memcpy(seen, &bytes[k], 8);
-            T* const logits = room_.logits + (key + k) * padded_ + i;
-            for (std::int64_t lane = 0; lane < 8; ++lane)
-                logits[lane] = seen[lane] == 0 ? -infinity : logits[lane];
-        }
-    }
-
-    // Of eight times eight bytes: blocks of four, then two, then one change places.
-    static void transpose(std::uint64_t (&rows)[8]) {
-        const auto swap = [&rows](std::size_t by, int shift, std::uint64_t mask) {
-            for (std::size_t row = 0; row < 8; ++row)
-                if ((row & by) == 0) {
-                    const std::uint64_t other = ((rows[row] >> shift) ^ rows[row + by]) & mask;
-                    rows[row + by] ^= other;
-                    rows[row] ^= other << shift;
-                }
-        };
-        swap(4, 32, 0x00000000ffffffff);
-        swap(2, 16, 0x0000ffff0000ffff);
-        swap(1, 8, 0x00ff00ff00ff00ff);
     }
 
     // The row of a query in an array (*leading, queries, width).
@@ -345,11 +353,15 @@ class TileTask {
         const Query<T>& query = room_.tile[i];
         const double sum = room_.sum[i];
         if (a_.output != nullptr) {
-            const auto output = column(room_.output, i, a_.value_dim);
-            for (std::int64_t k = 0; k < a_.value_dim; ++k)
-                room_.output_row[k] = output[k];
+            const double* output = room_.output + i * a_.value_dim;
+            if (!tiling_.few()) {
+                if (i % 8 == 0)
+                    tiling_.kernel().lane.lanes_to_rows(room_.output + i, a_.value_dim, padded_,
+                                                        room_.output_rows);
+                output = room_.output_rows + i % 8 * a_.value_dim;
+            }
             tiling_.kernels().write[static_cast<std::size_t>(a_.type)](
-                room_.output_row, a_.value_dim,
+                output, a_.value_dim,
                 static_cast<char*>(a_.output) +
                     row_in(query, a_.value_dim) * element_bytes(a_.type));
         }

@@ -43,8 +43,10 @@ struct Query {
 // What one thread needs for a tile of queries. Made with no memory it says how much it needs.
 template <class T>
 struct Room {
-    T *queries, *logits, *unweighed, *keys, *values, *row, *maximum;
-    double *sum, *rescale, *output, *output_row;
+    T *queries, *logits, *unweighed, *keys, *values, *rows, *maximum, *begin, *end;
+    double *sum, *rescale, *output, *output_rows, *places, *slopes;
+    const T** starts;
+    const std::uint8_t** masks;
     Query<T>* tile;
     std::int64_t bytes = 0;
 
@@ -60,12 +62,18 @@ struct Room {
         take(unweighed, block_keys * count);
         take(keys, converted ? block_keys * a.dim : 0);
         take(values, converted ? block_keys * a.value_dim : 0);
-        take(row, a.dim);
+        take(rows, converted ? a.dim * count : 0);
         take(maximum, count);
+        take(begin, count);
+        take(end, count);
         take(sum, count);
         take(rescale, count);
         take(output, a.value_dim * count);
-        take(output_row, a.value_dim);
+        take(output_rows, a.value_dim * 8);
+        take(places, count);
+        take(slopes, count);
+        take(starts, count);
+        take(masks, count);
         take(tile, count);
     }
 };

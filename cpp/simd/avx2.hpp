@@ -21,6 +21,7 @@ struct Simd {
         __m256i low, high;
     };
     using U16 = __m256i; // sixteen
+    using U8 = __m128i;  // sixteen
 
     static F64 load(const double* p) { return {_mm256_load_pd(p), _mm256_load_pd(p + 4)}; }
     static void store(double* p, F64 v) {
@@ -159,6 +160,59 @@ struct Simd {
     static F64 where_less(F64 a, F64 b, F64 x, F64 y) { return where<_CMP_LT_OQ>(a, b, x, y); }
     static F32 where_equal(F32 a, F32 b, F32 x, F32 y) { return where<_CMP_EQ_OQ>(a, b, x, y); }
     static F64 where_equal(F64 a, F64 b, F64 x, F64 y) { return where<_CMP_EQ_OQ>(a, b, x, y); }
+    // x in the lanes where the byte is 0; y in the others. Of eight lanes the first bytes count.
+    static F32 where_zero(U8 bytes, F32 x, F32 y) {
+        const __m256 low = is_zero(_mm256_cvtepu8_epi32(bytes));
+        const __m256 high = is_zero(_mm256_cvtepu8_epi32(_mm_srli_si128(bytes, 8)));
+        return {_mm256_blendv_ps(y.low, x.low, low), _mm256_blendv_ps(y.high, x.high, high)};
+    }
+    static F64 where_zero(U8 bytes, F64 x, F64 y) {
+        const __m256d low = is_zero_wide(_mm256_cvtepu8_epi64(bytes));
+        const __m256d high = is_zero_wide(_mm256_cvtepu8_epi64(_mm_srli_si128(bytes, 4)));
+        return {_mm256_blendv_pd(y.low, x.low, low), _mm256_blendv_pd(y.high, x.high, high)};
+    }
+    // Rows become columns: four blocks do, and two of them change places.
+    static void transpose(F32 (&rows)[16]) {
+        __m256 low[16], high[16];
+        for (int i = 0; i < 16; ++i) {
+            low[i] = rows[i].low;
+            high[i] = rows[i].high;
+        }
+        for (int i = 0; i < 16; i += 8) {
+            transpose8(low + i);
+            transpose8(high + i);
+        }
+        for (int i = 0; i < 8; ++i) {
+            rows[i] = {low[i], low[i + 8]};
+            rows[i + 8] = {high[i], high[i + 8]};
+        }
+    }
+    static void transpose(U8 (&rows)[16]) { // zipping the halves four times
+        for (int i = 0; i < 4; ++i) {
+            U8 t[16];
+            for (int j = 0; j < 8; ++j) {
+                t[2 * j] = _mm_unpacklo_epi8(rows[j], rows[j + 8]);
+                t[2 * j + 1] = _mm_unpackhi_epi8(rows[j], rows[j + 8]);
+            }
+            for (int j = 0; j < 16; ++j)
+                rows[j] = t[j];
+        }
+    }
+    static void transpose(F64 (&rows)[8]) {
+        __m256d low[8], high[8];
+        for (int i = 0; i < 8; ++i) {
+            low[i] = rows[i].low;
+            high[i] = rows[i].high;
+        }
+        for (int i = 0; i < 8; i += 4) {
+            transpose4(low + i);
+            transpose4(high + i);
+        }
+        for (int i = 0; i < 4; ++i) {
+            rows[i] = {low[i], low[i + 4]};
+            rows[i + 4] = {high[i], high[i + 4]};
+        }
+    }
     // v 2^n, exact; n is whole, and 2^n and the result are normal numbers. NaN where v is.
     static F32 scale(F32 v, F32 n) {
         return {_mm256_mul_ps(v.low, power(n.low)), _mm256_mul_ps(v.high, power(n.high))};
@@ -241,6 +295,9 @@ struct Simd {
 
     static F32 get(const float* p) { return {_mm256_loadu_ps(p), _mm256_loadu_ps(p + 8)}; }
     static F64 get(const double* p) { return {_mm256_loadu_pd(p), _mm256_loadu_pd(p + 4)}; }
+    static U8 get(const std::uint8_t* p) {
+        return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+    }
     static U16 get(const std::uint16_t* p) {
         return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
     }
@@ -344,6 +401,41 @@ struct Simd {
     };
 
   private:
+    static __m256 is_zero(__m256i v) {
+        return _mm256_castsi256_ps(_mm256_cmpeq_epi32(v, _mm256_setzero_si256()));
+    }
+    static __m256d is_zero_wide(__m256i v) {
+        return _mm256_castsi256_pd(_mm256_cmpeq_epi64(v, _mm256_setzero_si256()));
+    }
+    static void transpose8(__m256* rows) {
+        __m256 t[8];
+        for (int i = 0; i < 8; i += 2) {
+            t[i] = _mm256_unpacklo_ps(rows[i], rows[i + 1]);
+            t[i + 1] = _mm256_unpackhi_ps(rows[i], rows[i + 1]);
+        }
+        __m256 u[8]; // u[i + j]: columns j and j + 4 of four rows
+        for (int i = 0; i < 8; i += 4)
+            for (int j = 0; j < 2; ++j) {
+                const __m256d a = _mm256_castps_pd(t[i + j]), b = _mm256_castps_pd(t[i + 2 + j]);
+                u[i + 2 * j] = _mm256_castpd_ps(_mm256_unpacklo_pd(a, b));
+                u[i + 2 * j + 1] = _mm256_castpd_ps(_mm256_unpackhi_pd(a, b));
+            }
+        for (int j = 0; j < 4; ++j) {
+            rows[j] = _mm256_permute2f128_ps(u[j], u[j + 4], 0x20);
+            rows[j + 4] = _mm256_permute2f128_ps(u[j], u[j + 4], 0x31);
+        }
+    }
+    static void transpose4(__m256d* rows) {
+        __m256d t[4];
+        for (int i = 0; i < 4; i += 2) {
+            t[i] = _mm256_unpacklo_pd(rows[i], rows[i + 1]);
+            t[i + 1] = _mm256_unpackhi_pd(rows[i], rows[i + 1]);
+        }
+        for (int j = 0; j < 2; ++j) {
+            rows[j] = _mm256_permute2f128_pd(t[j], t[j + 2], 0x20);
+            rows[j + 2] = _mm256_permute2f128_pd(t[j], t[j + 2], 0x31);
+        }
+    }
     template <int relation>
     static F32 where(F32 a, F32 b, F32 x, F32 y) {
         return {_mm256_blendv_ps(y.low, x.low, _mm256_cmp_ps(a.low, b.low, relation)),

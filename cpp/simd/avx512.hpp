@@ -15,6 +15,7 @@ struct Simd {
     using F32 = __m512; // sixteen
     using U32 = __m512i;
     using U16 = __m256i; // sixteen
+    using U8 = __m128i;  // sixteen
 
     static F64 load(const double* p) { return _mm512_load_pd(p); }
     static void store(double* p, F64 v) { _mm512_store_pd(p, v); }
@@ -100,6 +101,67 @@ struct Simd {
     static F64 where_equal(F64 a, F64 b, F64 x, F64 y) {
         return _mm512_mask_mov_pd(y, _mm512_cmp_pd_mask(a, b, _CMP_EQ_OQ), x);
     }
+    // x in the lanes where the byte is 0; y in the others. Of eight lanes the first bytes count.
+    static F32 where_zero(U8 bytes, F32 x, F32 y) {
+        return _mm512_mask_mov_ps(x, _mm_test_epi8_mask(bytes, bytes), y);
+    }
+    static F64 where_zero(U8 bytes, F64 x, F64 y) {
+        return _mm512_mask_mov_pd(x, static_cast<__mmask8>(_mm_test_epi8_mask(bytes, bytes)), y);
+    }
+    // Rows become columns: neighbours change places, then pairs, fours and eights.
+    static void transpose(F32 (&rows)[16]) {
+        F32 t[16];
+        for (int i = 0; i < 16; i += 2) {
+            t[i] = _mm512_unpacklo_ps(rows[i], rows[i + 1]);
+            t[i + 1] = _mm512_unpackhi_ps(rows[i], rows[i + 1]);
+        }
+        for (int i = 0; i < 16; i += 4) // rows[i + j]: columns j, j + 4, j + 8, j + 12 of four rows
+            for (int j = 0; j < 2; ++j) {
+                const __m512d a = _mm512_castps_pd(t[i + j]), b = _mm512_castps_pd(t[i + 2 + j]);
+                rows[i + 2 * j] = _mm512_castpd_ps(_mm512_unpacklo_pd(a, b));
+                rows[i + 2 * j + 1] = _mm512_castpd_ps(_mm512_unpackhi_pd(a, b));
+            }
+        for (int j = 0; j < 4; ++j) {
+            const F32 a = _mm512_shuffle_f32x4(rows[j], rows[j + 4], 0b10001000);
+            const F32 b = _mm512_shuffle_f32x4(rows[j], rows[j + 4], 0b11011101);
+            const F32 c = _mm512_shuffle_f32x4(rows[j + 8], rows[j + 12], 0b10001000);
+            const F32 d = _mm512_shuffle_f32x4(rows[j + 8], rows[j + 12], 0b11011101);
+            t[j] = _mm512_shuffle_f32x4(a, c, 0b10001000);
+            t[j + 4] = _mm512_shuffle_f32x4(b, d, 0b10001000);
+            t[j + 8] = _mm512_shuffle_f32x4(a, c, 0b11011101);
+            t[j + 12] = _mm512_shuffle_f32x4(b, d, 0b11011101);
+        }
+        for (int i = 0; i < 16; ++i)
+            rows[i] = t[i];
+    }
+    static void transpose(U8 (&rows)[16]) { // zipping the halves four times
+        for (int i = 0; i < 4; ++i) {
+            U8 t[16];
+            for (int j = 0; j < 8; ++j) {
+                t[2 * j] = _mm_unpacklo_epi8(rows[j], rows[j + 8]);
+                t[2 * j + 1] = _mm_unpackhi_epi8(rows[j], rows[j + 8]);
+            }
+            for (int j = 0; j < 16; ++j)
+                rows[j] = t[j];
+        }
+    }
+    static void transpose(F64 (&rows)[8]) {
+        F64 t[8];
+        for (int i = 0; i < 8; i += 2) {
+            t[i] = _mm512_unpacklo_pd(rows[i], rows[i + 1]);
+            t[i + 1] = _mm512_unpackhi_pd(rows[i], rows[i + 1]);
+        }
+        for (int j = 0; j < 2; ++j) {
+            const F64 a = _mm512_shuffle_f64x2(t[j], t[j + 2], 0b10001000);
+            const F64 b = _mm512_shuffle_f64x2(t[j], t[j + 2], 0b11011101);
+            const F64 c = _mm512_shuffle_f64x2(t[j + 4], t[j + 6], 0b10001000);
+            const F64 d = _mm512_shuffle_f64x2(t[j + 4], t[j + 6], 0b11011101);
+            rows[j] = _mm512_shuffle_f64x2(a, c, 0b10001000);
+            rows[j + 2] = _mm512_shuffle_f64x2(b, d, 0b10001000);
+            rows[j + 4] = _mm512_shuffle_f64x2(a, c, 0b11011101);
+            rows[j + 6] = _mm512_shuffle_f64x2(b, d, 0b11011101);
+        }
+    }
     // v 2^n, exact; n is whole, and 2^n and the result are normal numbers. NaN where v is.
     static F32 scale(F32 v, F32 n) { return _mm512_scalef_ps(v, n); }
     static F64 scale(F64 v, F64 n) { return _mm512_scalef_pd(v, n); }
@@ -159,6 +221,9 @@ struct Simd {
 
     static F32 get(const float* p) { return _mm512_loadu_ps(p); }
     static F64 get(const double* p) { return _mm512_loadu_pd(p); }
+    static U8 get(const std::uint8_t* p) {
+        return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+    }
     static U16 get(const std::uint16_t* p) {
         return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
     }

@@ -17,6 +17,7 @@ struct Simd {
     using F32 = Lanes<float, 16>;
     using U32 = Lanes<std::uint32_t, 16>;
     using U16 = Lanes<std::uint16_t, 16>;
+    using U8 = Lanes<std::uint8_t, 16>;
 
     static F64 load(const double* p) {
         return each<F64>([=](int i) { return p[i]; });
@@ -159,6 +160,21 @@ struct Simd {
     static Vector where_equal(const Vector& a, const Vector& b, const Vector& x, const Vector& y) {
         return each<Vector>([&](int i) { return a.at[i] == b.at[i] ? x.at[i] : y.at[i]; });
     }
+    // x in the lanes where the byte is 0; y in the others. Of eight lanes the first bytes count.
+    template <class Vector>
+    static Vector where_zero(const U8& bytes, const Vector& x, const Vector& y) {
+        return each<Vector>([&](int i) { return bytes.at[i] == 0 ? x.at[i] : y.at[i]; });
+    }
+    // Rows become columns.
+    template <class T, std::size_t N>
+    static void transpose(Lanes<T, N> (&rows)[N]) {
+        for (std::size_t i = 0; i < N; ++i)
+            for (std::size_t j = 0; j < i; ++j) {
+                const T other = rows[i].at[j];
+                rows[i].at[j] = rows[j].at[i];
+                rows[j].at[i] = other;
+            }
+    }
     // v 2^n, exact; n is whole, and 2^n and the result are normal numbers. NaN where v is.
     static F32 scale(F32 v, F32 n) {
         return each<F32>([&](int i) {
@@ -241,6 +257,9 @@ struct Simd {
         return each<F32>([=](int i) { return p[i]; });
     }
     static F64 get(const double* p) { return load(p); }
+    static U8 get(const std::uint8_t* p) {
+        return each<U8>([=](int i) { return p[i]; });
+    }
     static U16 get(const std::uint16_t* p) {
         return each<U16>([=](int i) { return p[i]; });
     }

@@ -4,6 +4,7 @@
 #include "kernels/attention.hpp"
 #include "kernels/decode.hpp"
 #include "kernels/encodings.hpp"
+#include "kernels/logits.hpp"
 #include "kernels/rotary.hpp"
 #include "kernels/sincos.hpp"
 #include "kernels/softmax.hpp"
@@ -48,6 +49,9 @@ constexpr ropewalk::AttentionKernels<T> attention_of() {
              divide<S, T>},
             {score_few<S, T>, raise_few<S, T>, weigh_few<S, T>, accumulate_few<S, T>,
              accumulate_few_seen<S, T>, divide_few<S, T>},
+            {rows_to_lanes<S, T>, lanes_to_rows<S>, add_bias<S, T>, add_slopes<S, T>,
+             hide_outside<S, T>, hide_masked<S, T>},
+            all_finite<S, T>,
             cap<S, T>,
             weigh_row<S, T>};
 }

@@ -1,5 +1,5 @@
 // Exponentials and hyperbolic tangents of every target against the C library in more precision, and
-// against each other to the last bit.
+// against each other to the last bit; rows that become lanes, and lanes that become rows.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -109,6 +109,34 @@ bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
     return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0;
 }
 
+// Every element says where it was; 35 columns are whole blocks and some more.
+template <class T>
+void check_turning(const Kernels& kernels) {
+    const auto& attention = kernels_of<T>(kernels);
+    const auto lanes = static_cast<std::size_t>(attention.lanes);
+    const std::size_t columns = 35, stride = lanes + 8;
+    std::vector<T> rows(lanes * columns), turned(columns * stride);
+    std::vector<const T*> starts(lanes);
+    for (std::size_t i = 0; i < rows.size(); ++i)
+        rows[i] = static_cast<T>(i);
+    for (std::size_t row = 0; row < lanes; ++row)
+        starts[row] = rows.data() + row * columns;
+    const auto count = static_cast<std::int64_t>(columns), step = static_cast<std::int64_t>(stride);
+    attention.lane.rows_to_lanes(starts.data(), count, step, turned.data());
+    bool right = true;
+    for (std::size_t i = 0; i < turned.size(); ++i) {
+        const std::size_t row = i % stride, column = i / stride;
+        right &= turned[i] == (row < lanes ? static_cast<T>(row * columns + column) : T{0});
+    }
+    expect(right, kernels.isa, "rows become other lanes");
+
+    const std::vector<double> wide(turned.begin(), turned.end());
+    std::vector<double> back(8 * columns);
+    attention.lane.lanes_to_rows(wide.data(), count, step, back.data());
+    expect(std::equal(back.begin(), back.end(), rows.begin()), kernels.isa,
+           "lanes become other rows");
+}
+
 template <class T>
 void check() {
     const std::vector<T> x = arguments<T>();
@@ -132,6 +160,7 @@ void check() {
     const T smallest = std::numeric_limits<T>::min(), least = std::log(smallest);
     for (const Kernels* kernels : ropewalk::supported_kernels()) {
         const char* const isa = kernels->isa;
+        check_turning<T>(*kernels);
         expect(same_bits(exponentials<T>(*kernels, x), exponentials_there), isa, "other bits");
         expect(same_bits(tangents<T>(*kernels, both_signs), tangents_there), isa, "other bits");
         const std::vector<T> edges = exponentials<T>(
