@@ -8,6 +8,7 @@ Attention alone is in Python's floats.
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -659,3 +660,145 @@ def t5_bucket(
 def clipped(relative_position: int, reach: int) -> int:
     """clip(x, k) = max(-k, min(k, x)). Shaw et al., 2018, section 3.2."""
     return max(-reach, min(reach, relative_position))
+
+
+# Geometry
+
+Vector = Sequence[Real] | NDArray[Any]
+Vectors = Sequence[Sequence[Real]] | NDArray[Any]
+
+
+def turn(a: Sequence[float], b: Sequence[float], c: Sequence[float]) -> Fraction:
+    """(b - a) x (c - a), exactly: positive where c lies to the left of the line from a to b."""
+    (ax, ay), (bx, by), (cx, cy) = ([Fraction(x) for x in point] for point in (a, b, c))
+    return (bx - ax) * (cy - ay) - (by - ay) * (cx - ax)
+
+
+def convex_hull(points: Iterable[Sequence[float]]) -> list[tuple[float, ...]]:
+    """Corners counterclockwise from the leftmost: no point lies to the right of the next edge.
+
+    Jarvis, On the Identification of the Convex Hull of a Finite Set of Points in the Plane, 1973.
+    """
+    rest = sorted({tuple(map(float, point)) for point in points})
+    corners = [rest[0]]
+    while len(rest) > 1:
+        here = corners[-1]
+        following = next(point for point in rest if point != here)
+        for point in rest:
+            side = turn(here, following, point)
+            away = [abs(Fraction(q[0]) - Fraction(here[0])) for q in (following, point)]
+            up = [abs(Fraction(q[1]) - Fraction(here[1])) for q in (following, point)]
+            if side < 0 or (side == 0 and (away[1], up[1]) > (away[0], up[0])):
+                following = point
+        if following == corners[0]:
+            break
+        corners.append(following)
+    return corners
+
+
+def inner_product(a: Vector, b: Vector) -> Real:
+    """a . b = a_1 b_1 + a_2 b_2 + .. (article 004)."""
+    return mp.fsum(mp.mpf(x) * y for x, y in zip(a, b, strict=True))
+
+
+def distance(a: Vector, b: Vector) -> Real:
+    """|a - b|."""
+    difference = [mp.mpf(x) - y for x, y in zip(a, b, strict=True)]
+    return mp.sqrt(inner_product(difference, difference))
+
+
+def perimeter(polygon: Vectors) -> Real:
+    """The distances from each corner to the next, and from the last to the first."""
+    return mp.fsum(distance(polygon[i - 1], polygon[i]) for i in range(len(polygon)))
+
+
+def area(polygon: Vectors) -> Real:
+    """1/2 sum of x_i y_(i+1) - x_(i+1) y_i. Braden, The Surveyor's Area Formula, 1986."""
+    total = mp.mpf(0)
+    for (x, y), (next_x, next_y) in zip(polygon, [*polygon[1:], polygon[0]], strict=True):
+        total += mp.mpf(x) * next_y - mp.mpf(next_x) * y
+    return total / 2
+
+
+def diameter(points: Vectors) -> Real:
+    """The largest distance between two points."""
+    return max(distance(a, b) for a in points for b in points)
+
+
+def width(points: Vectors, direction: Vector) -> Real:
+    """The largest minus the smallest of p . u / |u|."""
+    length = mp.sqrt(inner_product(direction, direction))
+    along = [inner_product(point, direction) / length for point in points]
+    return max(along) - min(along)
+
+
+def dobrushin(weights: Vectors) -> Real:
+    """1 - min over i, k of sum over j of min(a_ij, a_kj), for rows that sum to 1.
+
+    Seneta, Non-negative Matrices and Markov Chains, 1981, section 4.3.
+    """
+    shared = [
+        mp.fsum(min(mp.mpf(x), mp.mpf(y)) for x, y in zip(a, b, strict=True))
+        for a in weights
+        for b in weights
+    ]
+    return 1 - min(shared)
+
+
+def self_attention(points: Vectors, scale: Real) -> list[list[Real]]:
+    """Means of the points, weighted by e ** (scale x_i . x_j)."""
+    outputs = []
+    for query in points:
+        powers = [mp.exp(scale * inner_product(query, key)) for key in points]
+        total = mp.fsum(powers)
+        outputs.append(
+            [inner_product(powers, column) / total for column in zip(*points, strict=True)]
+        )
+    return outputs
+
+
+# The ladder of encodings
+
+
+def binary_digits(position: int, bits: int) -> list[int]:
+    """Remainders of halving, the least significant digit first.
+
+    Knuth, The Art of Computer Programming, volume 2, 1997, section 4.4, method 1a.
+    """
+    digits = []
+    for _ in range(bits):
+        digits.append(position % 2)
+        position //= 2
+    return digits
+
+
+def position_kernel(offset: float, frequencies: Vector) -> Real:
+    """The sum of cos(w_i k): sin a sin b + cos a cos b = cos(a - b), for every pair.
+
+    The inner product of two encodings of Vaswani et al., 2017, section 3.5.
+    """
+    return mp.fsum(mp.cos(mp.mpf(offset) * frequency) for frequency in frequencies)
+
+
+# Properties of positions
+
+
+def chord(lag: float, frequencies: Sequence[Real]) -> Real:
+    """Distance of two sinusoidal encodings: |f(s) - f(t)|^2 = sum of 4 sin(w_i (s - t) / 2)^2.
+
+    Every pair is a point of the unit circle, and each chord is 2 sin of half its angle.
+    """
+    angles = [mp.mpf(lag) * frequency for frequency in frequencies]
+    return mp.sqrt(mp.fsum(4 * mp.sin(angle / 2) ** 2 for angle in angles))
+
+
+def abel_bound(distance: float, frequencies: Sequence[Real]) -> Real:
+    """The mean of |S_j| over j = 1 .. d/2, with S_j = sum of e^(i (m - n) w_k) for k < j.
+
+    Su et al., RoFormer: Enhanced Transformer with Rotary Position Embedding, 2021, equation 37.
+    """
+    partial, total = mp.mpf(0), mp.mpf(0)
+    for frequency in frequencies:
+        partial += mp.expj(mp.mpf(distance) * frequency)
+        total += abs(partial)
+    return total / len(frequencies)

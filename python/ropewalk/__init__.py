@@ -15,7 +15,14 @@ from ropewalk._attention import (
 from ropewalk._config import rotary_from_config
 from ropewalk._core import version as __version__
 from ropewalk._embedding import embed, similarity
-from ropewalk._encodings import grid_positions, shift_matrix, sinusoidal_encoding
+from ropewalk._encodings import (
+    binary_encoding,
+    grid_positions,
+    integer_encoding,
+    position_kernel,
+    shift_matrix,
+    sinusoidal_encoding,
+)
 from ropewalk._multi_head import (
     merge_heads,
     multi_head_attention,
@@ -37,11 +44,14 @@ __all__ = [
     "attention_weights",
     "attention_with_lse",
     "bias",
+    "binary_encoding",
     "convert_pairing",
     "embed",
     "frequencies",
+    "geometry",
     "get_num_threads",
     "grid_positions",
+    "integer_encoding",
     "logsumexp",
     "merge_attention",
     "merge_heads",
@@ -50,6 +60,7 @@ __all__ = [
     "num_threads",
     "phases",
     "plot",
+    "position_kernel",
     "properties",
     "quarter_turn",
     "rerotate",
@@ -70,7 +81,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> ModuleType:
-    if name in {"articles", "bias", "plot", "properties"}:  # loaded when first asked for
+    if name in {"articles", "bias", "geometry", "plot", "properties"}:
+        # Loaded when first asked for.
         return import_module(f"ropewalk.{name}")
     msg = f"module 'ropewalk' has no attribute {name!r}"
     raise AttributeError(msg)

@@ -404,7 +404,7 @@ def check_broadcast(name: str, shape: tuple[int, ...], target: tuple[int, ...], 
         raise ValueError(msg)
 
 
-def integers(name: str, values: ArrayLike, smallest: int, largest: int) -> NDArray[np.int64]:
+def integers(name: str, values: object, smallest: int, largest: int) -> NDArray[np.int64]:
     """Return integers from `smallest` to `largest` as an array of int64."""
     if type(values) is int and smallest <= values <= largest:  # as a decoder calls, every step
         return np.array(values, np.int64)

@@ -1,10 +1,12 @@
 """Encodings of absolute positions.
 
-The sinusoidal encoding gives every pair of features a hand on a clock: after ``p`` positions pair
-``i`` shows ``(sin(p w_i), cos(p w_i))``, and a shift by ``k`` positions turns every hand by a fixed
-angle, whatever the time.
+A ladder: the position itself, its fraction of the length, its binary digits, and last the
+sinusoidal encoding, which gives every pair of features a hand on a clock: after ``p`` positions
+pair ``i`` shows ``(sin(p w_i), cos(p w_i))``, and a shift by ``k`` positions turns every hand by a
+fixed angle, whatever the time.
 """
 
+import math
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -23,6 +25,162 @@ Order = Literal["sin-cos", "cos-sin"]
 STREAMED_BYTES = {8: 32 << 20, 4: 64 << 20, 2: 64 << 20}  # by the bytes of an element
 
 LARGEST_GRID_AXES = 63  # an array of NumPy has 64 dimensions, and one holds the coordinates
+
+
+def integer_encoding(
+    positions: ArrayLike | range, dim: int, /, *, length: int | None = None
+) -> NDArray[np.float64]:
+    r"""Integer positional encoding: the position itself, in every dimension.
+
+    With `length` the normalised one, the position as a fraction of the length of its sequence.
+
+    Parameters
+    ----------
+    positions : array_like or range
+        Positions (tokens): a number, a range or an array of any shape; integers or floats of either
+        sign, fractions too, finite and at most 2**53 in size.
+    dim : int
+        Width of the encoding, from 1 to 2**20.
+    length : int, optional
+        Length of the sequence (tokens), from 1 to 2**53: its positions are from 0 to ``length -
+        1``, and fractions before `length`. Not normalised unless given.
+
+    Returns
+    -------
+    ndarray of shape (\*positions.shape, dim)
+        float64, one value all along a row: ``p``, exactly; with `length` ``p / length``, correctly
+        rounded, from 0 to below 1.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of the range above, or a position is not in a sequence of that length.
+    TypeError
+        If `positions` are complex or no numbers, or `dim` or `length` is no integer.
+
+    See Also
+    --------
+    binary_encoding : Bounded, and the same at any length.
+    sinusoidal_encoding : Bounded, the same at any length, and smooth.
+
+    Notes
+    -----
+    The first rungs of a ladder, to see what is wanted of the others. The integer encoding grows
+    without bound and drowns the embeddings that it is added to. The normalised one gives one
+    position different values in sequences of different lengths.
+
+    References
+    ----------
+    Fleetwood, You could have designed state of the art positional encoding, 2024, section "Integer
+    Position Encoding".
+
+    Examples
+    --------
+    >>> import ropewalk as rw
+    >>> rw.integer_encoding([5, 252], 3)
+    array([[  5.,   5.,   5.],
+           [252., 252., 252.]])
+    >>> rw.integer_encoding(5, 2, length=10), rw.integer_encoding(5, 2, length=10000)
+    (array([0.5, 0.5]), array([0.0005, 0.0005]))
+    """
+    rows, shape = _arrays.positions("positions", positions)
+    dim = _arrays.positive_integer("dim", dim, _arrays.LARGEST_DIM)
+    values = np.asarray(rows, dtype=np.float64).reshape(*shape, 1)
+    if length is not None:
+        length = _arrays.positive_integer("length", length, _arrays.LARGEST_POSITION)
+        outside = values[(values < 0) | (values >= length)]
+        if outside.size:
+            msg = f"positions must be from 0 to below the length {length}, got {outside[0]:.17g}"
+            raise ValueError(msg)
+        values = values / length
+    result, _ = _arrays.result(None, (*shape, dim), np.dtype(np.float64))
+    result[...] = values
+    return result
+
+
+def binary_encoding(
+    positions: ArrayLike | range,
+    dim: int,
+    /,
+    *,
+    bits: int | None = None,
+    order: Literal["lsb", "msb"] = "lsb",
+) -> NDArray[np.float64]:
+    r"""Binary positional encoding: the binary digits of the position.
+
+    Parameters
+    ----------
+    positions : array_like or range
+        Positions (tokens): a number, a range or an array of any shape; whole numbers from 0 to
+        ``2**bits - 1``, and at most 2**53.
+    dim : int
+        Width of the encoding, from 1 to 2**20.
+    bits : int, optional
+        Number of digits, of which `dim` is a multiple: every digit fills ``dim / bits`` columns
+        side by side. `dim` unless given, one column a digit.
+    order : {"lsb", "msb"}, default "lsb"
+        Which digit comes first: the least significant one, which changes fastest, as the first pair
+        of a sinusoidal encoding does; or the most significant one, as numbers are written.
+
+    Returns
+    -------
+    ndarray of shape (\*positions.shape, dim)
+        float64, zeros and ones.
+
+    Raises
+    ------
+    ValueError
+        If a position is negative or fractional or has more digits than `bits`, `dim` is out of
+        range or no multiple of `bits`, or `order` is neither of the two.
+    TypeError
+        If `positions` are complex or no numbers, or `dim` or `bits` is no integer.
+
+    See Also
+    --------
+    integer_encoding : The position itself.
+    sinusoidal_encoding : Waves in place of digits.
+
+    Notes
+    -----
+    Digit ``n``, counted from 1, changes every ``2**(n - 1)`` positions, so its period is ``2**n``.
+    All ``2**bits`` positions differ, and no more can. The step from one position to the next is not
+    smooth: from 255 to 256 nine digits change, from 256 to 257 one.
+
+    References
+    ----------
+    Fleetwood, You could have designed state of the art positional encoding, 2024, section "Binary
+    Position Encoding".
+
+    Examples
+    --------
+    >>> import ropewalk as rw
+    >>> rw.binary_encoding(252, 8, order="msb")
+    array([1., 1., 1., 1., 1., 1., 0., 0.])
+    >>> rw.binary_encoding(range(4), 4, bits=2)
+    array([[0., 0., 0., 0.],
+           [1., 1., 0., 0.],
+           [0., 0., 1., 1.],
+           [1., 1., 1., 1.]])
+    """
+    rows, shape = _arrays.positions("positions", positions)
+    dim = _arrays.positive_integer("dim", dim, _arrays.LARGEST_DIM)
+    bits = dim if bits is None else _arrays.positive_integer("bits", bits, dim)
+    if dim % bits:
+        msg = f"dim must be a multiple of bits, which is {bits}, got {dim}"
+        raise ValueError(msg)
+    _arrays.choice("order", order, ("lsb", "msb"))
+    given = np.asarray(rows).reshape(*shape, 1)
+    whole = given.astype(np.int64)
+    shifts = np.arange(bits)  # from 64 on NumPy gives 0
+    wrong = given[(whole != given) | (whole < 0) | (whole >> shifts[-1] > 1)]
+    if wrong.size:
+        largest = f"2**{bits} - 1, which {bits} bits hold"
+        msg = f"positions must be whole numbers from 0 to {largest}, got {wrong[0]:.17g}"
+        raise ValueError(msg)
+    result, _ = _arrays.result(None, (*shape, dim), np.dtype(np.float64))
+    digits = whole >> (shifts if order == "lsb" else shifts[::-1]) & 1
+    result[...] = np.repeat(digits, dim // bits, axis=-1)
+    return result
 
 
 def sinusoidal_encoding(
@@ -86,6 +244,7 @@ def sinusoidal_encoding(
     See Also
     --------
     shift_matrix : The matrix that moves an encoding by some positions.
+    position_kernel : The inner product of two encodings.
     rotary_tables : Cosines and sines apart, for rotary encodings.
     grid_positions : Positions on images and volumes.
     ropewalk.frequencies : Schedules.
@@ -205,6 +364,77 @@ def shift_matrix(
         turning._turns, rows, result, interleaved, sine_first, 1.0, get_num_threads()
     )
     return result
+
+
+def position_kernel(
+    offsets: ArrayLike | range,
+    dim: int | None = None,
+    /,
+    *,
+    base: float | None = None,
+    frequencies: Frequencies | None = None,
+) -> NDArray[np.float64]:
+    r"""Position kernel: inner product of two sinusoidal encodings, by their offset.
+
+    The sum of ``cos(offset * w_i)`` over all pairs ``i``. It depends on how far apart two positions
+    are, and not on where they stand: the Fourier transform of the frequencies.
+
+    Parameters
+    ----------
+    offsets : array_like or range
+        One position minus the other (tokens), as `positions` in `sinusoidal_encoding`.
+    dim, base, frequencies
+        As in `sinusoidal_encoding`.
+
+    Returns
+    -------
+    ndarray of shape offsets.shape
+        float64, even in the offset; at most the number of pairs in size, which it is at 0.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of its range, or `base` and `frequencies` are both given.
+    TypeError
+        If `offsets` are complex or no numbers, or `dim` is missing or no integer.
+
+    See Also
+    --------
+    sinusoidal_encoding : Whose inner products these are.
+    ropewalk.plot.position_kernel : Its picture.
+    ropewalk.plot.score_by_distance : The same for rotated queries and keys.
+
+    Notes
+    -----
+    For encodings ``f`` the inner product ``f(s) @ f(t)`` is ``position_kernel(s - t)``, and the
+    squared distance ``|f(s) - f(t)|**2`` is ``dim - 2 * position_kernel(s - t)``. RoPE has it too:
+    where query and key are all ones, the score of the rotated two is ``2 * position_kernel(s -
+    t)``, times the square of the attention factor, which is not applied here.
+
+    Cosines are within 1 ulp and summed exactly, so the kernel is within ``2 * pairs * u``, with u
+    = 2**-53, at any offset up to 2**53 in size.
+
+    References
+    ----------
+    Vaswani et al., Attention Is All You Need, 2017, arXiv:1706.03762, section 3.5, for the
+    encoding; Rahimi and Recht, Random Features for Large-Scale Kernel Machines, 2007, section 3,
+    for such inner products as Fourier transforms; Su et al., RoFormer: Enhanced Transformer with
+    Rotary Position Embedding, 2021, arXiv:2104.09864, section 3.4.3, for scores by distance.
+
+    Examples
+    --------
+    >>> import ropewalk as rw
+    >>> rw.position_kernel([0, 1, -1, 100], 4).round(4)
+    array([2.    , 1.5403, 1.5403, 1.4026])
+    """
+    turning = _given_or_standard(dim, base, frequencies)
+    rows, shape = _arrays.positions("offsets", offsets, turning.axes)
+    cosines, sines = (
+        _arrays.result(None, (*shape, len(turning)), np.dtype(np.float64))[0] for _ in range(2)
+    )
+    _core.fill_tables(turning._turns, rows, cosines, sines, 1.0, get_num_threads())
+    sums = [math.fsum(row.tolist()) for row in cosines.reshape(-1, len(turning))]
+    return np.array(sums, dtype=np.float64).reshape(shape)
 
 
 def grid_positions(

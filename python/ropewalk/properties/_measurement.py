@@ -7,7 +7,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ropewalk import _arrays
+from ropewalk.frequencies import Frequencies
 from ropewalk.frequencies._frequencies import finite_reals
+from ropewalk.frequencies._standard import _given_or_standard
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,28 @@ def reals(name: str, values: ArrayLike) -> NDArray[Any]:
         msg = f"{name} must not be empty, got shape {array.shape}"
         raise ValueError(msg)
     return array
+
+
+def table_of_reals(name: str, values: ArrayLike) -> NDArray[np.float64]:
+    """Return a table, a row a position, in float64, which holds what bfloat16 holds too."""
+    array = _arrays.data(name, values)
+    if array.ndim != 2 or not array.size:
+        msg = f"{name} must have shape (positions, dim) and not be empty, got {array.shape}"
+        raise ValueError(msg)
+    table = array.astype(np.float64)
+    if not np.isfinite(table).all():
+        msg = f"{name} must be finite, got {table[~np.isfinite(table)][0]}"
+        raise ValueError(msg)
+    return table
+
+
+def one_axis(dim: int | None, base: float | None, frequencies: Frequencies | None) -> Frequencies:
+    """Return the frequencies that the arguments say, of positions with one coordinate."""
+    turning = _given_or_standard(dim, base, frequencies)
+    if turning.axes > 1:
+        msg = f"frequencies must have one axis, got {turning.axes}"
+        raise ValueError(msg)
+    return turning
 
 
 def generator(seed: int | np.random.Generator) -> np.random.Generator:

@@ -1,0 +1,94 @@
+"""Vectors: projections."""
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ropewalk.geometry._points import as_direction, as_reals
+
+
+def scalar_projection(a: ArrayLike, onto: ArrayLike, /) -> NDArray[np.float64]:
+    """Signed length of a vector along another: ``w = |a| cos(angle)``.
+
+    The inner product of both is ``|onto| w``: project `a`, and make it ``|onto|`` times as long.
+
+    Parameters
+    ----------
+    a : array_like of shape (..., dim)
+        Vectors, finite.
+    onto : array_like of shape (dim,)
+        The vector whose direction counts; finite and not zero.
+
+    Returns
+    -------
+    ndarray of float64 of shape (...)
+        Negative where the angle is more than a right one; in the unit of `a`.
+
+    Raises
+    ------
+    ValueError
+        If `onto` is zero or not one vector as wide as `a`, or a number is not finite.
+    TypeError
+        If `a` or `onto` are no real numbers.
+
+    See Also
+    --------
+    projection : The vector of this length.
+
+    Notes
+    -----
+    At fixed lengths it grows as directions come closer. A longer vector makes the inner product
+    larger only where that is positive: a negative one becomes more so.
+
+    References
+    ----------
+    Axler, Linear Algebra Done Right, fourth edition, 2024, section 6A.
+
+    Examples
+    --------
+    >>> from ropewalk.geometry import scalar_projection
+    >>> scalar_projection([3.0, 4.0], [10.0, 0.0])  # inner product 30 = 10 * 3
+    array(3.)
+    >>> scalar_projection([[3.0, 4.0], [-1.0, 2.0]], [0.0, 2.0])
+    array([4., 2.])
+    """
+    return np.asarray(as_reals("a", a) @ as_direction("onto", onto, "a", a))
+
+
+def projection(a: ArrayLike, onto: ArrayLike, /) -> NDArray[np.float64]:
+    """Orthogonal projection of a vector onto the line of another.
+
+    Parameters
+    ----------
+    a : array_like of shape (..., dim)
+        Vectors, finite.
+    onto : array_like of shape (dim,)
+        A vector along the line; finite and not zero.
+
+    Returns
+    -------
+    ndarray of float64 of shape (..., dim)
+        The points of the line that are nearest to `a`: what is left of `a` is perpendicular to it.
+
+    Raises
+    ------
+    ValueError
+        If `onto` is zero or not one vector as wide as `a`, or a number is not finite.
+    TypeError
+        If `a` or `onto` are no real numbers.
+
+    See Also
+    --------
+    scalar_projection : Its signed length.
+
+    References
+    ----------
+    Axler, Linear Algebra Done Right, fourth edition, 2024, section 6A.
+
+    Examples
+    --------
+    >>> from ropewalk.geometry import projection
+    >>> projection([3.0, 4.0], [10.0, 0.0])
+    array([3., 0.])
+    """
+    unit = as_direction("onto", onto, "a", a)
+    return scalar_projection(a, onto)[..., None] * unit

@@ -1,0 +1,134 @@
+"""Long-term decay: a bound that falls, a score that wanders, and a claim that is false."""
+
+import math
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from tests import reference
+
+import ropewalk as rw
+from ropewalk._arrays import Pairing
+from ropewalk.frequencies import axial, yarn
+from ropewalk.properties import abel_bound, scores_by_distance
+
+PAIRS = 64
+
+
+def normal(*shape: int, seed: int = 0) -> NDArray[np.float64]:
+    return np.random.default_rng(seed).standard_normal(shape)
+
+
+# The bound
+
+
+@pytest.mark.parametrize("base", [10000.0, 500000.0])
+def test_the_bound_is_that_of_the_paper(base: float) -> None:
+    distances = [0, 1, 2.5, -7, 100, 8191, 10**9]
+    frequencies = reference.standard_frequencies(128, base)
+    expected = [float(reference.abel_bound(distance, frequencies)) for distance in distances]
+    found = abel_bound(distances, 128, base=base)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=128 * PAIRS * 2.0**-53)
+    assert found[0] == (PAIRS + 1) / 2
+
+
+def test_octaves_fall_and_then_stay_and_single_steps_rise_as_often() -> None:
+    bound = abel_bound(range(131072), 128)
+    means = [bound[2**k : 2 ** (k + 1)].mean() for k in range(17)]
+    assert means[0] == pytest.approx(31.5, abs=0.05)
+    assert means[12] == pytest.approx(4.7, abs=0.05)
+    assert (np.diff(means[:13]) < 0).all()
+    np.testing.assert_allclose(means[12:], 4.7, atol=0.1)
+    assert np.count_nonzero(np.diff(bound) > 0) == 65870
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_no_score_is_above_the_bound(seed: int) -> None:
+    query, key = normal(2, 16, seed=seed)
+    products = (query[::2] + 1j * query[1::2]) * (key[::2] - 1j * key[1::2])
+    step = np.abs(np.diff(products, append=0)).max()
+    distances = range(2000)
+    bound = 8 * abel_bound(distances, 16) * step
+    scores = np.abs(scores_by_distance(query, key, distances))
+    assert (scores <= bound * (1 + 1e-12)).all()
+    assert (scores > bound / 20).any()  # not much room below the bound
+
+
+def test_bounds_have_the_shape_of_the_distances() -> None:
+    grid = np.arange(6).reshape(2, 3)
+    np.testing.assert_array_equal(abel_bound(grid, 8).ravel(), abel_bound(range(6), 8))
+    assert abel_bound(3, 8).shape == ()
+
+
+# Equal queries and keys
+
+
+@pytest.mark.parametrize(("base", "first"), [(1e4, 1707), (5e5, 18438)])
+def test_the_score_of_ones_is_negative_from_here_on(base: float, first: int) -> None:
+    ones = np.ones(128)
+    cosines = scores_by_distance(ones, ones, range(20000), base=base) / 128
+    assert np.flatnonzero(cosines < 0)[0] == first
+    frequencies = reference.standard_frequencies(128, base)
+    assert reference.position_kernel(first, frequencies) < 0
+    assert reference.position_kernel(first - 1, frequencies) > 0
+    np.testing.assert_allclose(
+        cosines, rw.position_kernel(range(20000), 128, base=base) / PAIRS, rtol=0, atol=1e-14
+    )
+
+
+# Other queries and keys
+
+
+@pytest.mark.parametrize("lag", [0, 1, 777, 5000])
+def test_a_key_scores_best_at_the_distance_it_asks_for(lag: int) -> None:
+    query = normal(128)
+    scores = scores_by_distance(query, rw.rotate(query, lag), range(10001))
+    assert scores.argmax() == lag
+    assert scores[lag] == pytest.approx(query @ query, rel=1e-14)
+
+
+def test_scores_of_normal_vectors_are_as_large_at_every_distance() -> None:
+    count = 20000
+    query, key = normal(2, count, 32)
+    scores = scores_by_distance(query, key, [0, 1, 10, 100, 1000, 10000]) / math.sqrt(32)
+    assert (np.abs(scores.mean(axis=0)) < 5 / math.sqrt(count)).all()
+    # A score over sqrt(dim) has fourth moment 3 + 6 / dim, so its square has this deviation.
+    error = math.sqrt((2 + 6 / 32) / count)
+    assert (np.abs(np.square(scores).mean(axis=0) - 1) < 5 * error).all()
+
+
+@pytest.mark.parametrize("pairing", ["interleaved", "half"])
+@pytest.mark.parametrize("frequencies", [None, yarn(8, factor=4.0, trained_length=64)], ids=str)
+def test_scores_are_those_of_rotated_vectors(pairing: Pairing, frequencies: Any) -> None:
+    query, key = normal(2, 3, 2, 8)
+    distances = [0, 1, -5, 0.5, 1000]
+    found = scores_by_distance(query, key, distances, frequencies=frequencies, pairing=pairing)
+    assert found.shape == (3, 2, 5)
+    options: Any = {"frequencies": frequencies, "pairing": pairing}
+    for i, distance in enumerate(distances):
+        turned = rw.rotate(query, 40 + distance, **options)
+        expected = (turned * rw.rotate(key, 40, **options)).sum(axis=-1)
+        np.testing.assert_allclose(found[..., i], expected, rtol=0, atol=1e-14)
+
+
+# Refusals
+
+
+def test_what_does_not_fit_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"^frequencies must have one axis, got 2$"):
+        abel_bound([1], frequencies=axial(8))
+    with pytest.raises(ValueError, match=r"^frequencies must have one axis, got 2$"):
+        scores_by_distance(np.ones(8), np.ones(8), [1], frequencies=axial(8))
+    shapes = "query and key must have one shape, got (4,) and (8,)"
+    with pytest.raises(ValueError, match=f"^{re.escape(shapes)}$"):
+        scores_by_distance(np.ones(4), np.ones(8), [1])
+    with pytest.raises(ValueError, match=r"^distances must have one dimension, got shape \(\)$"):
+        scores_by_distance(np.ones(4), np.ones(4), 1)
+    with pytest.raises(ValueError, match=r"^distances must be finite .*, got nan$"):
+        abel_bound([math.nan], 8)
+    with pytest.raises(TypeError, match=r"^key must be integers, .* got dtype complex128$"):
+        scores_by_distance(np.ones(4), np.ones(4, complex), [1])
+    with pytest.raises(ValueError, match=r"^query must be finite, got inf$"):
+        scores_by_distance([math.inf, 0.0], [1.0, 1.0], [1])
