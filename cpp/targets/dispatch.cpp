@@ -19,6 +19,9 @@ std::vector<const Kernels*> probe() {
         __builtin_cpu_supports("f16c"))
         found.push_back(&avx2_kernels);
 #endif
+#ifdef ROPEWALK_HAS_NEON
+    found.push_back(&neon_kernels); // every AArch64 processor has it
+#endif
     found.push_back(&scalar_kernels);
     return found;
 }

@@ -66,6 +66,6 @@ struct Kernels {
     Fillings cached, streamed;
 };
 
-extern const Kernels scalar_kernels, avx2_kernels, avx512_kernels;
+extern const Kernels scalar_kernels, avx2_kernels, avx512_kernels, neon_kernels;
 
 } // namespace ropewalk

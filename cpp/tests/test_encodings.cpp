@@ -36,7 +36,11 @@ std::vector<Frequency> some_frequencies(std::mt19937_64& random) {
     return result;
 }
 
+#ifdef __SIZEOF_FLOAT128__
 __extension__ using Quad = __float128;
+#else
+using Quad = long double; // of 128 bits on AArch64
+#endif
 
 struct True {
     Quad sine, cosine;

@@ -1,0 +1,160 @@
+// Whole calls have the same bits on every target: tables, rotations, attention, softmax.
+#include <cstdio>
+#include <cstring>
+#include <functional>
+#include <random>
+#include <vector>
+
+#include "plans/attention.hpp"
+#include "plans/encodings.hpp"
+#include "plans/rotary.hpp"
+#include "plans/softmax.hpp"
+#include "targets/dispatch.hpp"
+
+namespace {
+
+using namespace ropewalk;
+using Bytes = std::vector<char>;
+
+constexpr Type all_types[] = {Type::float32, Type::float16, Type::bfloat16, Type::float64};
+
+std::vector<Frequency> frequencies() {
+    std::mt19937_64 random(1);
+    std::vector<Frequency> result(37);
+    for (std::size_t i = 0; i < result.size(); ++i)
+        result[i] = {{random(), random(), random() >> (i % 40), 0}};
+    return result;
+}
+
+Bytes tables(const Kernels& kernels) {
+    const Frequencies turning(kernels, frequencies(), 1);
+    constexpr std::int64_t rows = 150, pairs = 37;
+    Bytes all;
+    for (const Type type : all_types)
+        for (const Layout layout : {Layout::sine_first, Layout::cosine_first, Layout::apart}) {
+            Bytes table(static_cast<std::size_t>(rows * 2 * pairs * element_bytes(type)));
+            const bool apart = layout == Layout::apart;
+            char* const first = table.data();
+            char* const second = first + rows * pairs * element_bytes(type);
+            fill_table(kernels, turning, {rows, -40, 3}, 1.25, type, layout,
+                       {first, apart ? second : nullptr, apart ? pairs : 2 * pairs, rows, pairs},
+                       Stores::cached, 1);
+            all.insert(all.end(), table.begin(), table.end());
+        }
+    return all;
+}
+
+// Numbers of a type, as its bytes: normally distributed.
+Bytes data_of(Type type, std::int64_t count, unsigned seed) {
+    std::mt19937_64 random(seed);
+    std::normal_distribution<double> normal;
+    Bytes bytes(static_cast<std::size_t>(count * element_bytes(type)));
+    const Kernels& scalar = *supported_kernels().back();
+    std::vector<double> numbers(static_cast<std::size_t>(count));
+    for (double& number : numbers)
+        number = normal(random);
+    scalar.write[static_cast<std::size_t>(type)](numbers.data(), count, bytes.data());
+    return bytes;
+}
+
+Bytes rotations(const Kernels& kernels) {
+    const Frequencies turning(kernels, frequencies(), 1);
+    constexpr std::int64_t heads = 3, rows = 29, dim = 77;
+    Bytes all;
+    for (const Type type : all_types)
+        for (const Pairing pairing : {Pairing::neighbours, Pairing::halves}) {
+            const Bytes x = data_of(type, heads * rows * dim, 2);
+            Bytes y(x.size());
+            const RotaryData data{
+                type,     x.data(),
+                y.data(), {{heads, rows * dim, rows * dim, false}, {rows, dim, dim, true}},
+                dim,      37,
+                pairing};
+            rotate(kernels, turning, {rows, 1000000, 7}, 1.5, Direction::backwards, data,
+                   Stores::cached, 1);
+            all.insert(all.end(), y.begin(), y.end());
+        }
+    return all;
+}
+
+// Two heads that share keys, with everything that changes logits; many queries, and few.
+Bytes attentions(const Kernels& kernels) {
+    constexpr std::int64_t heads = 2, keys = 300, dim = 27, value_dim = 19;
+    Bytes all;
+    for (const Type type : all_types)
+        for (const std::int64_t queries : {70, 3}) {
+            const Bytes query = data_of(type, heads * queries * dim, 3);
+            const Bytes key = data_of(type, keys * dim, 4),
+                        value = data_of(type, keys * value_dim, 5);
+            const Bytes bias32 = data_of(Type::float32, queries * keys, 6);
+            const Bytes bias64 = data_of(Type::float64, queries * keys, 6);
+            std::vector<std::uint8_t> mask(static_cast<std::size_t>(queries * keys));
+            for (std::size_t i = 0; i < mask.size(); ++i)
+                mask[i] = i % 7 != 0;
+            const std::vector<double> slopes{0.5, 0.03125}, sinks{0.25, -1};
+            Bytes output(
+                static_cast<std::size_t>(heads * queries * value_dim * element_bytes(type)));
+            std::vector<double> lse(static_cast<std::size_t>(heads * queries));
+            const Leading shared{{0}, {heads}}, own{{queries * dim}, {1}}, each{{1}, {1}};
+            Attention a{};
+            a.leading = {heads};
+            a.queries = queries;
+            a.keys = keys;
+            a.dim = dim;
+            a.value_dim = value_dim;
+            a.type = type;
+            a.query = {query.data(), own, dim};
+            a.key = {key.data(), shared, dim};
+            a.value = {value.data(), shared, value_dim};
+            a.scale = 0.25;
+            a.softcap = 20;
+            a.left = 250;
+            a.right = 150;
+            a.mask = {mask.data(), {{0}, {1}}, keys, 1};
+            a.bias32 = {reinterpret_cast<const float*>(bias32.data()), {{0}, {1}}, keys, 1};
+            a.bias64 = {reinterpret_cast<const double*>(bias64.data()), {{0}, {1}}, keys, 1};
+            a.slopes = {slopes.data(), each};
+            a.sinks = {sinks.data(), each};
+            a.output = output.data();
+            a.lse = lse.data();
+            attend(kernels, a, 1);
+            all.insert(all.end(), output.begin(), output.end());
+            const auto* const logs = reinterpret_cast<const char*>(lse.data());
+            all.insert(all.end(), logs, logs + lse.size() * sizeof(double));
+        }
+    return all;
+}
+
+Bytes softmaxes(const Kernels& kernels) {
+    constexpr std::int64_t rows = 7, length = 333;
+    Bytes all;
+    for (const Type type : all_types) {
+        const Bytes x = data_of(type, rows * length, 7);
+        Bytes y(x.size());
+        const Softmax of{type, {rows}, length, 3.0, {x.data(), {length}, 1}, {}};
+        softmax(kernels, of, {y.data(), {length}, 1}, 1);
+        all.insert(all.end(), y.begin(), y.end());
+    }
+    return all;
+}
+
+} // namespace
+
+int main() {
+    int failures = 0;
+    const auto check = [&](const char* what, const std::function<Bytes(const Kernels&)>& call) {
+        const Bytes there = call(*supported_kernels().back());
+        for (const Kernels* kernels : supported_kernels()) {
+            const Bytes here = call(*kernels);
+            const bool same = here == there;
+            std::printf("%s: %zu bytes of %s, %s\n", kernels->isa, here.size(), what,
+                        same ? "the same" : "OTHERS");
+            failures += same ? 0 : 1;
+        }
+    };
+    check("tables", tables);
+    check("rotations", rotations);
+    check("attention", attentions);
+    check("softmax", softmaxes);
+    return failures;
+}
