@@ -1,71 +1,164 @@
 """Figures of the articles: which there are, and that they show what the library computes."""
 
 import io
+import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 from matplotlib import pyplot as plt
+from matplotlib.figure import Figure
 
 import ropewalk as rw
+from ropewalk.plot._canvas import Lang
 
-NAMES = {
-    "000": ["000_clock_hands"],
-    "001": ["001_waves", "001_table"],
-    "003": ["003_sin_x", "003_sin_half_x", "003_heatmap"],
-}
+ARTICLES = ["000", "001", "002", "003", "004"]
 
 
-@pytest.mark.parametrize("article", NAMES)
-def test_an_article_has_its_figures(article: str) -> None:
-    assert list(rw.plot.article_figures(article)) == NAMES[article]
+@pytest.fixture(scope="module")
+def figures() -> dict[str, Figure]:
+    drawn: dict[str, Figure] = rw.plot.article_figures()
+    return drawn
 
 
-def test_without_an_article_all_figures_are_drawn_and_pyplot_knows_none() -> None:
+@pytest.fixture(scope="module")
+def names() -> list[str]:
+    """Figures and animations that the ledger names, article by article."""
+    return sorted({entry.figure for entry in rw.articles.ledger() if entry.figure})
+
+
+def test_there_is_a_figure_for_every_one_that_the_ledger_names(
+    figures: dict[str, Figure], names: list[str]
+) -> None:
+    moving = []
+    for name, animation in rw.plot.article_animations().items():
+        # One that was never drawn is warned of.
+        animation._init_draw()
+        moving.append(name)
+    assert sorted([*figures, *moving]) == names
+    assert moving == ["000_rotating_pairs", "002_binary_moving", "002_sinusoidal_moving"]
+
+
+@pytest.mark.parametrize("article", ARTICLES)
+def test_an_article_has_its_figures_alone(article: str, names: list[str]) -> None:
     before = plt.get_fignums()
-    assert list(rw.plot.article_figures()) == [name for names in NAMES.values() for name in names]
+    drawn = rw.plot.article_figures(article)
+    assert drawn
+    assert {name[:3] for name in drawn} == {article}
+    assert set(drawn) <= set(names)
     assert plt.get_fignums() == before
 
 
-def test_an_article_without_figures_is_refused() -> None:
-    with pytest.raises(ValueError, match="'000', '001', '003', got '002'"):
-        rw.plot.article_figures("002")
+@pytest.mark.parametrize("function", [rw.plot.article_figures, rw.plot.article_animations])
+def test_an_unknown_article_is_refused(function: Callable[[str], object]) -> None:
+    with pytest.raises(ValueError, match="must be one of '000', '001', '002', '003', '004', got"):
+        function("005")
 
 
-@pytest.mark.parametrize("name", [name for names in NAMES.values() for name in names])
-def test_figure_is_600_pixels_wide_and_holds_all_its_text(name: str) -> None:
-    figure = rw.plot.article_figures(name[:3])[name]
-    figure.savefig(io.BytesIO(), dpi=100)
-    width, height = figure.get_size_inches()
-    box = figure.get_tightbbox()
-    assert width == 6
-    assert box.x0 >= 0
-    assert box.y0 >= 0
-    assert box.x1 <= width
-    assert box.y1 <= height
+@pytest.mark.parametrize("lang", ["en", "ja"])
+def test_figures_are_600_pixels_wide_and_hold_all_their_text(lang: Lang) -> None:
+    for name, figure in rw.plot.article_figures(lang=lang).items():
+        figure.savefig(io.BytesIO(), dpi=100)
+        width, height = figure.get_size_inches()
+        box = figure.get_tightbbox()
+        assert width == 6, name
+        assert min(box.x0, box.y0) >= 0, name
+        assert box.x1 <= width, name
+        assert box.y1 <= height, name
 
 
-def test_heatmap_of_article_003_is_the_table_of_51_positions() -> None:
-    image = rw.plot.article_figures("003")["003_heatmap"].axes[0].images[0]
-    np.testing.assert_array_equal(image.get_array(), rw.sinusoidal_encoding(range(51), 128).T)
+# Article 000
 
 
-@pytest.mark.parametrize(("name", "frequency"), [("003_sin_x", 1.0), ("003_sin_half_x", 0.5)])
-def test_sines_of_article_003_differ_in_frequency(name: str, frequency: float) -> None:
-    curve = rw.plot.article_figures("003")[name].axes[0].lines[1]
-    x, y = curve.get_data()
-    np.testing.assert_allclose(y, np.sin(frequency * np.asarray(x)), atol=1e-15)
-    assert x[-1] == 4 * np.pi
+def test_clocks_say_how_long_a_turn_is(figures: dict[str, Figure]) -> None:
+    (ax,) = figures["000_clock_hands"].axes
+    texts = [text.get_text() for text in ax.texts]
+    assert "pair 0: a turn in 6.283 positions" in texts
+    assert "pair 1: a turn in 628.3 positions" in texts
 
 
-def test_table_of_article_001_has_six_decimals() -> None:
-    (ax,) = rw.plot.article_figures("001")["001_table"].axes
+def test_kernel_has_its_peak_of_64_at_0_and_is_even(figures: dict[str, Figure]) -> None:
+    x, y = (
+        np.asarray(data) for data in figures["000_position_kernel"].axes[0].lines[-1].get_data()
+    )
+    assert (x[y.argmax()], y.max()) == (0, 64)
+    np.testing.assert_array_equal(y, y[::-1])
+
+
+# Article 001
+
+
+def test_table_has_six_decimals(figures: dict[str, Figure]) -> None:
+    (ax,) = figures["001_table"].axes
     cells = ax.tables[0].get_celld()
     row = [cells[2, column].get_text().get_text() for column in range(5)]
     assert row == ["1", "0.841471", "0.540302", "0.010000", "0.999950"]
 
 
-def test_clocks_of_article_000_say_how_long_a_turn_is() -> None:
-    (ax,) = rw.plot.article_figures("000")["000_clock_hands"].axes
-    texts = [text.get_text() for text in ax.texts]
-    assert "pair 0: a turn in 6.283 positions" in texts
-    assert "pair 1: a turn in 628.3 positions" in texts
+def test_inner_products_of_animals_exceed_1_and_cosines_do_not(figures: dict[str, Figure]) -> None:
+    inner, cosine = (
+        np.asarray(ax.images[0].get_array()) for ax in figures["001_similarity"].axes[:2]
+    )
+    expected = [[1.16, 1.14, 0.14], [1.14, 1.15, 0.08], [0.14, 0.08, 0.62]]
+    np.testing.assert_allclose(inner, expected, rtol=1e-14)
+    lengths = np.sqrt(np.diag(expected))
+    np.testing.assert_allclose(cosine, expected / np.outer(lengths, lengths), rtol=1e-14)
+
+
+def test_cross_attention_has_a_row_a_target_token(figures: dict[str, Figure]) -> None:
+    weights = np.asarray(figures["001_cross_attention"].axes[0].images[0].get_array())
+    e = math.e**3  # scores are 3 where the meanings agree, else 0
+    assert weights[0] == pytest.approx(np.array([1, e, 1]) / (e + 2))
+    assert weights.argmax(axis=1).tolist() == [1, 0, 2]
+
+
+# Article 002
+
+
+def test_paths_begin_at_position_0(figures: dict[str, Figure]) -> None:
+    for ax in figures["002_path"].axes[:2]:
+        assert len(np.asarray(ax.lines[0].get_xydata())) == 50
+        assert "0" in [text.get_text() for text in ax.texts]
+
+
+def test_integer_drowns_the_embedding(figures: dict[str, Figure]) -> None:
+    texts = [text.get_text() for text in figures["002_integer_added"].axes[0].texts]
+    assert "encoding: 252 to 252" in texts
+    assert "sum: 251.95 to 252.05" in texts  # 252 and a twentieth
+
+
+# Article 003
+
+
+def test_heatmap_is_the_table_of_51_positions(figures: dict[str, Figure]) -> None:
+    image = figures["003_heatmap"].axes[0].images[0]
+    np.testing.assert_array_equal(image.get_array(), rw.sinusoidal_encoding(range(51), 128).T)
+
+
+@pytest.mark.parametrize(("name", "frequency"), [("003_sin_x", 1.0), ("003_sin_half_x", 0.5)])
+def test_sines_differ_in_frequency(figures: dict[str, Figure], name: str, frequency: float) -> None:
+    x, y = (np.asarray(data) for data in figures[name].axes[0].lines[1].get_data())
+    np.testing.assert_allclose(y, np.sin(frequency * x), atol=1e-15)
+    assert x[-1] == 4 * np.pi
+
+
+# Article 004
+
+
+def test_weights_of_the_demo_sentence_sum_to_1(figures: dict[str, Figure]) -> None:
+    texts = [text.get_text() for text in figures["004_attention_arrows"].axes[0].texts]
+    assert {"0.35", "0.12", "0.47", "0.06"} <= set(texts)  # 0.6, 0.2, 0.8, 0.1 over 1.7
+
+
+def test_the_first_column_is_that_of_inner_products(figures: dict[str, Figure]) -> None:
+    texts = [text.get_text() for text in figures["004_inner_products"].axes[0].texts]
+    sums = [text for text in texts if " = " in text]
+    assert len(sums) == 4
+    for text in sums:
+        product, _, value = text.partition(" = ")
+        assert eval(product.replace("·", "*")) == pytest.approx(float(value))
+
+
+def test_outputs_lie_within_the_hull_of_the_values(figures: dict[str, Figure]) -> None:
+    left, right = figures["004_polygon_contraction"].axes[:2]
+    assert (left.get_title(), right.get_title()) == ("convex hulls", "in the order of the tokens")

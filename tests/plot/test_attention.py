@@ -1,5 +1,6 @@
 """Figures of attention: what is drawn is what was given, and what is masked is seen to be."""
 
+import itertools
 import math
 from collections.abc import Callable
 from functools import partial
@@ -136,7 +137,7 @@ def test_tokens_are_drawn_letter_for_letter(draw: Drawing) -> None:
     panels = draw(ax=axes_for(draw), tokens=["$x", "$a_1$", " \\frac"])
     assert ticks(panels[0])[0] == ["$x", "$a_1$", " \\frac"]
     assert not any(label.get_parse_math() for label in panels[0].get_yticklabels())
-    panels[0].get_figure(root=True).draw_without_rendering()  # type: ignore[union-attr]
+    panels[0].figure.figure.draw_without_rendering()
 
 
 @pytest.mark.parametrize("draw", DRAWINGS)
@@ -146,7 +147,7 @@ def test_tokens_that_no_font_can_draw_are_numbers(
     monkeypatch.setattr(font_manager, "get_font_names", lambda: ["DejaVu Sans"])
     panels = draw(ax=axes_for(draw), tokens=["これ", "é", "\n"])
     assert ticks(panels[0])[0] == ["0", "é", "2"]
-    panels[0].get_figure(root=True).draw_without_rendering()  # type: ignore[union-attr]
+    panels[0].figure.figure.draw_without_rendering()
 
 
 @pytest.mark.parametrize("draw", DRAWINGS)
@@ -160,7 +161,7 @@ def test_japanese_tokens_are_drawn_where_a_font_is_found(
     assert ticks(ax)[0] == [letter, "a", "b"]
     family = ax.get_yticklabels()[0].get_fontfamily()
     assert family == [*mpl.rcParams["font.family"], "STIXGeneral"]
-    ax.get_figure(root=True).draw_without_rendering()  # type: ignore[union-attr]
+    ax.figure.figure.draw_without_rendering()
 
 
 @pytest.mark.parametrize("draw", DRAWINGS)
@@ -255,7 +256,7 @@ def test_heads_are_a_grid_with_one_bar_of_colours() -> None:
     panels = rw.plot.attention_weights(weights, tokens="ab")
     assert [panel.get_title() for panel in panels] == ["head 0", "head 1", "head 2", "head 3"]
     (bar,) = set(panels[0].figure.axes) - set(panels)
-    panels[0].get_figure(root=True).draw_without_rendering()
+    panels[0].figure.figure.draw_without_rendering()
     assert bar.get_window_extent().height > 2 * panels[0].get_window_extent().height
     shown = [panel.yaxis.label.get_visible() for panel in panels]
     assert shown == [True, False, True, False]
@@ -269,6 +270,20 @@ def test_every_column_of_a_grid_is_labelled_at_its_end() -> None:
     panels = rw.plot.attention_weights(np.full((5, 2, 2), 0.5))
     assert [panel.xaxis.label.get_visible() for panel in panels] == [False, False, True, True, True]
     assert len(panels[0].figure.axes) == 6
+    plt.close("all")
+
+
+@pytest.mark.parametrize(("heads", "columns"), [(12, 4), (32, 8)])
+def test_many_heads_are_smaller_on_one_scale_and_their_titles_fit(heads: int, columns: int) -> None:
+    plt.switch_backend("agg")
+    panels = rw.plot.attention_weights(np.full((heads, 12, 12), 1 / 12))
+    figure = plt.gcf()
+    figure.draw_without_rendering()
+    assert len({round(panel.get_window_extent().x0) for panel in panels}) == columns
+    assert {panel.images[0].get_clim() for panel in panels} == {(0, 1)}
+    assert len(figure.axes) == heads + 1
+    for left, right in itertools.pairwise(panels[-columns:]):
+        assert left.title.get_window_extent().x1 < right.title.get_window_extent().x0
     plt.close("all")
 
 
@@ -410,7 +425,7 @@ def test_zero_is_white_and_scores_share_a_scale() -> None:
 def test_stages_have_one_size_whatever_the_width_of_the_values() -> None:
     stages = rw.attention_stages(X, X, np.ones((3, 20)))
     panels = rw.plot.attention_stages(stages, ax=new_axes(4))
-    panels[0].get_figure(root=True).draw_without_rendering()
+    panels[0].figure.figure.draw_without_rendering()
     sizes = [panel.get_window_extent().size for panel in panels]
     np.testing.assert_allclose(sizes, [sizes[0]] * 4, rtol=0.02)
 
@@ -433,7 +448,7 @@ def test_zeros_alone_are_drawn() -> None:
         rw.attention_stages(nothing, nothing, nothing), ax=new_axes(4)
     )
     assert panels[0].images[0].get_clim() == (-1, 1)
-    panels[0].get_figure(root=True).draw_without_rendering()
+    panels[0].figure.figure.draw_without_rendering()
 
 
 def test_stages_of_several_heads_are_refused() -> None:

@@ -45,3 +45,14 @@ def test_labels_are_the_positions_given(ax: Axes) -> None:
 def test_a_clock_needs_whole_pairs(ax: Axes) -> None:
     with pytest.raises(ValueError, match="even number of columns, got 3"):
         rw.plot.clock_hands(np.zeros((2, 3)), ax=ax)
+
+
+def test_in_the_stored_order_hands_run_clockwise_from_the_top(ax: Axes) -> None:  # E000.4
+    rw.plot.clock_hands(rw.sinusoidal_encoding([0, 1], 2), order="sin-cos", ax=ax)
+    tips = np.array([line.get_data() for line in ax.lines], dtype=np.float64)[:, :, 1]
+    np.testing.assert_allclose(tips, [[0.0, 1.0], [math.sin(1), math.cos(1)]], atol=1e-15)
+
+
+def test_an_unknown_order_is_refused(ax: Axes) -> None:
+    with pytest.raises(ValueError, match="order must be one of 'cos-sin', 'sin-cos', got 'sin'"):
+        rw.plot.clock_hands(np.zeros((2, 2)), order="sin", ax=ax)

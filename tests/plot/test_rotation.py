@@ -27,7 +27,6 @@ Drawing = Callable[..., Axes]
 
 DRAWINGS: list[Drawing] = [
     partial(rw.plot.rotation, [[1.0, 0.0], [0.5, 0.5]]),
-    partial(rw.plot.matrix, np.eye(4)),
     partial(rw.plot.score_by_distance, np.ones(4), np.ones(4), range(5)),
     partial(rw.plot.angle_error, [10, 1000], 4),
 ]
@@ -172,38 +171,6 @@ def test_a_table_that_does_not_fit_is_refused(ax: Axes) -> None:
         rw.plot.rotation(np.ones((2, 4)), pairing="neo", ax=ax)
 
 
-# Matrices
-
-
-@pytest.mark.parametrize("pairing", ["interleaved", "half"])
-def test_a_rotation_matrix_is_drawn_as_it_is_written(ax: Axes, pairing: Pairing) -> None:
-    rw.plot.matrix(rw.rotation_matrix(3, 8, pairing=pairing), ax=ax)
-    angles = reference.rotary_angles(3, reference.standard_frequencies(8))
-    expected = np.array(reference.rotation_matrix(angles, pairing), float)
-    (image,) = ax.images
-    np.testing.assert_allclose(np.asarray(image.get_array()), expected, rtol=0, atol=1e-15)
-    assert (image.origin, image.get_interpolation()) == ("upper", "nearest")
-    assert (ax.get_xlabel(), ax.get_ylabel()) == ("column", "row")
-
-
-def test_zero_is_grey_and_lightness_grows_with_the_value(ax: Axes) -> None:
-    image = rw.plot.matrix([[0.0, 0.5]], ax=ax).images[0]
-    assert image.get_clim() == (-1, 1)
-    assert np.ptp(image.get_cmap()(0.5)[:3]) < 0.05
-    luminance = image.get_cmap()(np.linspace(0, 1, 64))[:, :3] @ [0.2126, 0.7152, 0.0722]
-    assert (np.diff(luminance) > 0).all()
-
-
-def test_colours_reach_as_far_as_the_largest_value(ax: Axes) -> None:
-    assert rw.plot.matrix([[1.0, -2.0]], ax=ax).images[0].get_clim() == (-2, 2)
-
-
-@pytest.mark.parametrize("values", [np.zeros(4), np.zeros((0, 4)), np.zeros((2, 2, 2))])
-def test_a_matrix_has_two_dimensions(ax: Axes, values: NDArray[np.float64]) -> None:
-    with pytest.raises(ValueError, match=r"values must have shape \(rows, columns\) .* got \("):
-        rw.plot.matrix(values, ax=ax)
-
-
 # Scores
 
 
@@ -311,7 +278,7 @@ def test_an_attention_factor_does_not_make_an_angle_wrong(ax: Axes) -> None:
 def test_whole_frequencies_are_not_wrong_at_all(ax: Axes) -> None:
     rw.plot.angle_error([1, 10, 1000], 2, ax=ax)
     assert (heights(ax.lines[0]) < 1e-15).all()
-    ax.get_figure(root=True).draw_without_rendering()  # type: ignore[union-attr]
+    ax.figure.figure.draw_without_rendering()
 
 
 @pytest.mark.parametrize("positions", [[0, 1], [-5], range(3)])

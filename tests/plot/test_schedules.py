@@ -81,7 +81,7 @@ def test_curves_differ_in_colour_and_dashes_and_five_of_them_in_dashes_alone(ax:
 @pytest.mark.filterwarnings("error")
 def test_a_schedule_that_never_turns_is_drawn(ax: Axes) -> None:
     rw.plot.wavelengths({"NoPE": proportional(8, fraction=0.0)}, ax=ax)
-    ax.get_figure(root=True).draw_without_rendering()  # type: ignore[union-attr]
+    ax.figure.figure.draw_without_rendering()
     np.testing.assert_array_equal(ax.lines[1].get_xdata(), range(4))
 
 

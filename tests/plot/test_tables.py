@@ -1,11 +1,20 @@
-"""The heat map of article 003 as it is printed, and tables of digits."""
+"""The heat map of article 003 as it is printed, heat maps of anything, and tables of digits."""
+
+import math
+from typing import Any
 
 import numpy as np
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from numpy.typing import NDArray
+from tests import reference
 
 import ropewalk as rw
+from ropewalk._arrays import Pairing
+
+TOKENS = ["$x$", "pen", "a"]
+WEIGHTS = [[0.5, 0.25, 0.25], [0.0, 1.0, 0.0], [0.125, 0.125, 0.75]]
 
 
 @pytest.fixture
@@ -21,12 +30,14 @@ def test_heatmap_shows_the_table_with_dimensions_down(ax: Axes) -> None:
     assert ax.images[0].get_interpolation() == "nearest"
 
 
-def test_heatmap_colours_are_sequential_from_minus_1_to_1(ax: Axes) -> None:
-    image = rw.plot.heatmap(rw.sinusoidal_encoding(range(5), 8), ax=ax).images[0]
-    assert image.get_clim() == (-1, 1)
-    colours = image.get_cmap()(np.linspace(0, 1, 64))[:, :3]
-    luminance = colours @ [0.2126, 0.7152, 0.0722]
-    assert (np.diff(luminance) > 0).all()
+@pytest.mark.parametrize("pairing", ["interleaved", "half"])
+def test_a_rotation_matrix_is_drawn_as_it_is_written(ax: Axes, pairing: Pairing) -> None:
+    rw.plot.heatmap(rw.rotation_matrix(3, 8, pairing=pairing), kind="matrix", ax=ax)
+    angles = reference.rotary_angles(3, reference.standard_frequencies(8))
+    expected = np.array(reference.rotation_matrix(angles, pairing), float)
+    (image,) = ax.images
+    np.testing.assert_allclose(np.asarray(image.get_array()), expected, rtol=0, atol=1e-15)
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("column", "row")
 
 
 def test_heatmap_has_the_ticks_of_article_003(ax: Axes) -> None:
@@ -64,6 +75,242 @@ def test_heatmap_of_a_single_position_is_one_cell_wide(ax: Axes) -> None:
 def test_heatmap_refuses_uneven_positions(ax: Axes, positions: list[int]) -> None:
     with pytest.raises(ValueError, match="positions must be evenly spaced"):
         rw.plot.heatmap(rw.sinusoidal_encoding(positions, 4), positions=positions, ax=ax)
+
+
+def shown(ax: Axes) -> NDArray[np.float64]:
+    """Values of the cells as they lie, and NaN where the hatched background is seen."""
+    (image,) = ax.images
+    seen = np.asarray(image.get_alpha()) == 1
+    return np.where(seen, np.asarray(image.get_array(), np.float64), np.nan)
+
+
+def colour(ax: Axes, value: float) -> NDArray[np.float64]:
+    return np.asarray(ax.images[0].to_rgba(np.array(value)))[:3]
+
+
+def written(ax: Axes) -> dict[tuple[float, float], str]:
+    """What is written at (across, down)."""
+    return {text.get_position(): text.get_text() for text in ax.texts}
+
+
+def named(ax: Axes) -> tuple[list[str], list[str]]:
+    """Names across and down."""
+    across, down = ax.get_xticklabels(), ax.get_yticklabels()
+    return [label.get_text() for label in across], [label.get_text() for label in down]
+
+
+@pytest.mark.parametrize("log", [False, True])
+def test_heatmap_of_signed_values_is_blue_below_zero_and_red_above(ax: Axes, log: bool) -> None:
+    rw.plot.heatmap([[-1.0, 4.0]], log=log, ax=ax)
+    assert ax.images[0].get_clim() == (-4, 4)
+    assert (colour(ax, 0.0) > 0.9).all()
+    for size in (4.0, 1.0):
+        red, _, blue = colour(ax, size)
+        assert red > blue
+        red, _, blue = colour(ax, -size)
+        assert blue > red
+        # What is as far from zero is as dark.
+        assert colour(ax, -size).mean() == pytest.approx(colour(ax, size).mean(), abs=0.12)
+
+
+@pytest.mark.parametrize("log", [False, True])
+def test_heatmap_of_weights_is_the_lighter_the_larger(ax: Axes, log: bool) -> None:
+    rw.plot.heatmap([[0.01, 0.5]], log=log, ax=ax)
+    assert ax.images[0].get_clim() == ((0.01, 0.5) if log else (0, 0.5))
+    lightness = [colour(ax, x) @ [0.2126, 0.7152, 0.0722] for x in np.geomspace(0.01, 0.5, 9)]
+    assert (np.diff(lightness) > 0).all()
+
+
+def test_heatmap_of_attention_has_queries_down_and_keys_across(ax: Axes) -> None:
+    rw.plot.heatmap(WEIGHTS, kind="attention", rows=TOKENS, columns=["1", "2", "3"], ax=ax)
+    np.testing.assert_array_equal(shown(ax), WEIGHTS)
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("key", "query")
+    assert named(ax) == (["1", "2", "3"], TOKENS)
+    assert not any(label.get_parse_math() for label in ax.get_yticklabels())
+    assert written(ax)[2, 0] == "0.25"
+    assert written(ax)[0, 2] == "0.12"  # 0.125, the even of two
+
+
+def test_queries_name_the_keys_too_where_these_are_as_many(ax: Axes) -> None:
+    rw.plot.heatmap(WEIGHTS, kind="attention", rows=TOKENS, ax=ax)
+    assert named(ax) == (TOKENS, TOKENS)
+    for values, kind in ((WEIGHTS, "matrix"), (WEIGHTS, "encoding"), (np.eye(3, 4), "attention")):
+        other: Any = Figure().add_subplot()
+        rw.plot.heatmap(values, kind=kind, rows=TOKENS, ax=other)
+        assert sorted(names == TOKENS for names in named(other)) == [False, True]
+
+
+def test_heatmap_of_a_matrix_has_rows_down_counted_from_0(ax: Axes) -> None:
+    rw.plot.heatmap([[1, 2, 3], [4, 5, 6]], kind="matrix", ax=ax)
+    np.testing.assert_array_equal(shown(ax), [[1, 2, 3], [4, 5, 6]])
+    assert list(ax.images[0].get_extent()) == [-0.5, 2.5, 1.5, -0.5]
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("column", "row")
+    assert written(ax)[2, 1] == "6"
+
+
+def test_heatmap_names_the_positions_of_an_encoding_by_tokens(ax: Axes) -> None:
+    table = rw.sinusoidal_encoding(range(5, 8), 4)
+    rw.plot.heatmap(table, positions=range(5, 8), rows=TOKENS, columns="abcd", ax=ax)
+    assert named(ax) == (TOKENS, list("abcd"))
+    assert list(ax.get_xticks()) == [5, 6, 7]
+    assert list(ax.get_yticks()) == [1, 2, 3, 4]
+    assert written(ax)[6, 1] == "-0.28"  # sin 6 = -0.2794...
+
+
+def test_heatmap_names_every_dimension_where_there_is_room(ax: Axes) -> None:
+    rw.plot.heatmap(np.ones((3, 16)), columns="abcdefghijklmnop", ax=ax)
+    assert named(ax)[1] == list("abcdefghijklmnop")
+    assert list(ax.get_yticks()) == list(range(1, 17))
+
+
+def test_heatmap_goes_backwards_with_its_positions(ax: Axes) -> None:
+    rw.plot.heatmap([[1.0], [2.0]], positions=[3, 1], ax=ax)
+    assert written(ax) == {(3, 1): "1", (1, 1): "2"}
+    assert list(ax.images[0].get_extent()) == [4, 0, 1.5, 0.5]
+
+
+def test_many_names_are_thinned_out_and_not_drawn_upon_each_other(ax: Axes) -> None:
+    tokens = [str(i) for i in range(200)]
+    rw.plot.heatmap(np.eye(200), kind="attention", rows=tokens, columns=tokens, ax=ax)
+    for names in named(ax):
+        steps = np.diff([int(name) for name in names])
+        assert steps[0] > 1
+        assert (steps == steps[0]).all()
+
+
+@pytest.mark.parametrize(
+    "hidden",
+    [
+        [[1.0, math.nan], [-math.inf, 2.0]],
+        np.ma.masked_array([[1.0, 3.0], [-4.0, 2.0]], mask=[[False, True], [True, False]]),
+    ],
+)
+def test_heatmap_hatches_what_is_masked_or_not_finite(ax: Axes, hidden: Any) -> None:
+    rw.plot.heatmap(hidden, kind="matrix", ax=ax)
+    np.testing.assert_array_equal(shown(ax), [[1, np.nan], [np.nan, 2]])
+    assert ax.patch.get_hatch()
+    assert ax.images[0].get_clim() == (0, 2)  # -4 behind the mask counts for nothing
+    assert set(written(ax).values()) == {"1", "2"}
+    legend = ax.get_legend()
+    assert legend is not None
+    assert [text.get_text() for text in legend.get_texts()] == ["no finite value"]
+    assert legend.get_patches()[0].get_hatch() == ax.patch.get_hatch()
+
+
+def test_heatmap_has_no_legend_where_nothing_is_hatched(ax: Axes) -> None:
+    assert rw.plot.heatmap(WEIGHTS, ax=ax).get_legend() is None
+
+
+@pytest.mark.parametrize(
+    ("values", "extend"),
+    [([[0.0, 1.0]], "neither"), ([[0.0, 3.0]], "max"), ([[-3, 1]], "min"), ([[-3, 3]], "both")],
+)
+def test_heatmap_limit_ends_the_colours_and_the_bar_says_so(
+    ax: Axes, values: list[list[float]], extend: str
+) -> None:
+    rw.plot.heatmap(values, limit=1, ax=ax)
+    assert ax.images[0].get_clim() == (-1 if values[0][0] < 0 else 0, 1)
+    np.testing.assert_array_equal(shown(ax), np.transpose(values))
+    bar = ax.images[0].colorbar
+    assert bar is not None
+    assert bar.extend == extend
+
+
+def test_logarithmic_colours_part_powers_of_ten_alike_and_end_after_six(ax: Axes) -> None:
+    rw.plot.heatmap([[1.0, 1e-3, 1e-6, 1e-9, 0.0]], log=True, ax=ax)
+    norm = ax.images[0].norm
+    places = norm(np.array([1.0, 1e-3, 1e-6, 1e-9, 0.0]))
+    np.testing.assert_allclose(np.asarray(places), [1, 0.5, 0, 0, 0], atol=1e-12)
+    bar = ax.images[0].colorbar
+    assert bar is not None
+    assert bar.extend == "min"
+
+
+def test_logarithmic_colours_of_signed_values_are_symmetric(ax: Axes) -> None:
+    rw.plot.heatmap([[1.0, -1e-2, 1e-4, 0.0]], log=True, ax=ax)
+    norm = ax.images[0].norm
+    sizes = np.array([1.0, 1e-2, 1e-4])
+    above, below = np.asarray(norm(sizes)), np.asarray(norm(-sizes))
+    np.testing.assert_allclose(above - 0.5, 0.5 - below, atol=1e-12)
+    assert above[0] - above[1] == pytest.approx(above[1] - above[2])
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.0212, "0.021"), (0.256, "0.26"), (2.5, "2.50"), (25.25, "25.2"), (1e-7, "1e-07")],
+)
+def test_written_values_have_two_digits_at_the_least(ax: Axes, value: float, text: str) -> None:
+    rw.plot.heatmap([[value]], ax=ax)
+    assert written(ax) == {(0, 1): text}
+
+
+def test_values_are_written_where_they_can_be_read_or_as_told(ax: Axes) -> None:
+    table = np.linspace(0, 1, 64).reshape(8, 8)
+    assert len(rw.plot.heatmap(table, ax=ax).texts) == 64
+    for annotate, count in ((None, 0), (False, 0), (True, 900)):
+        figure = Figure(figsize=(6, 4.5)).add_subplot()
+        rw.plot.heatmap(np.ones((30, 30)) / 3, annotate=annotate, ax=figure)
+        assert len(figure.texts) == count
+    assert len(rw.plot.heatmap([[1.0]], annotate=False, ax=Figure().add_subplot()).texts) == 0
+
+
+def test_heatmap_of_booleans_is_that_of_bits(ax: Axes) -> None:
+    rw.plot.heatmap([[True, False]], ax=ax)
+    assert written(ax) == {(0, 1): "1", (0, 2): "0"}
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("log", [False, True])
+@pytest.mark.parametrize(
+    "values", [[[0, 0]], [[1e308, -1e308]], [[5e-324]], [[math.nan]], [[-3.4028234663852886e38, 0]]]
+)
+def test_heatmap_of_extremes_is_drawn(ax: Axes, values: Any, log: bool) -> None:
+    rw.plot.heatmap(values, log=log, ax=ax)
+    ax.figure.figure.draw_without_rendering()
+
+
+def test_heatmap_takes_the_name_of_a_colour_map(ax: Axes) -> None:
+    assert rw.plot.heatmap(WEIGHTS, cmap="magma", ax=ax).images[0].get_cmap().name == "magma"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"kind": "weights"}, "kind must be one of 'encoding', 'attention', 'matrix'"),
+        ({"kind": "matrix", "positions": range(3)}, "positions must not be given for kind 'mat"),
+        ({"kind": "attention", "rows": "ab"}, "rows must be 3 strings, got 2"),
+        ({"rows": ["a"]}, "rows must be 3 strings, got 1"),
+        ({"columns": "ab"}, "columns must be 3 strings, got 2"),
+        ({"limit": 0}, "limit must be positive and finite, got 0.0"),
+        ({"limit": math.nan}, "limit must be positive and finite, got nan"),
+        ({"cmap": "none"}, "cmap must be the name of a Matplotlib colour map, got 'none'"),
+    ],
+)
+def test_heatmap_refuses_a_wrong_value(ax: Axes, options: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        rw.plot.heatmap(WEIGHTS, ax=ax, **options)
+    assert not ax.images
+
+
+@pytest.mark.parametrize(
+    ("values", "options", "message"),
+    [
+        ([[1j]], {}, "values must be integers, .* got dtype complex128"),
+        ([["a"]], {}, "values must be integers, .* got dtype <U1"),
+        (WEIGHTS, {"limit": "1"}, "limit must be a real number, got '1'"),
+        (WEIGHTS, {"log": 1}, "log must be True or False, got 1"),
+        (WEIGHTS, {"annotate": "yes"}, "annotate must be True or False, got 'yes'"),
+    ],
+)
+def test_heatmap_refuses_a_wrong_kind(ax: Axes, values: Any, options: Any, message: str) -> None:
+    with pytest.raises(TypeError, match=message):
+        rw.plot.heatmap(values, ax=ax, **options)
+    assert not ax.images
+
+
+def test_heatmap_of_heads_says_who_draws_them(ax: Axes) -> None:
+    with pytest.raises(ValueError, match=r"got \(2, 3, 3\); .*attention_weights draws heads"):
+        rw.plot.heatmap(np.ones((2, 3, 3)), ax=ax)
 
 
 def test_number_table_writes_a_row_a_position(ax: Axes) -> None:

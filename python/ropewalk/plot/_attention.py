@@ -5,30 +5,20 @@ from math import ceil
 from typing import Any
 
 import numpy as np
-from matplotlib import colormaps, rcParams
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
-from matplotlib.colors import Colormap, ListedColormap
-from matplotlib.image import AxesImage
-from matplotlib.patches import Patch
-from matplotlib.ticker import MaxNLocator
+from matplotlib.colors import ListedColormap, Normalize
 from numpy.typing import ArrayLike, NDArray
 
 from ropewalk import AttentionStages, _arrays
 from ropewalk._attention_problem import visible
-from ropewalk.plot import _canvas
+from ropewalk.plot import _canvas, _maps
 from ropewalk.plot._canvas import COLOURS, Lang, Words
+from ropewalk.plot._maps import AROUND_ZERO, FROM_ZERO, HATCHED
 
 Map = tuple[Words, NDArray[Any]]  # its title, and its values: queries down, keys across
 
-NOT_FINITE = "0.6"
-FROM_0_TO_1 = colormaps["cividis"].with_extremes(bad=NOT_FINITE)
-AROUND_ZERO = colormaps["RdBu_r"].with_extremes(bad=NOT_FINITE)
 SEES = ListedColormap([COLOURS[0]])
-MASKED = {"hatch": "////", "edgecolor": "0.55", "linewidth": 0}
-LETTER = 0.65  # width and space of a letter, in sizes of the font
-LEGIBLE = 7.0  # smallest size of a font (points)
-DARK = 0.45  # brightness below which white letters are told better from it than black ones
 
 
 def attention_weights(
@@ -93,15 +83,15 @@ def attention_weights(
     >>> [text.get_text() for text in ax.texts]
     ['1.00', '0.33', '0.67']
     """
-    maps = _maps("weights", weights, _checked_weights, lang)
+    maps = _titled_maps("weights", weights, _checked_weights, lang)
     names = [_names(values.shape, tokens, key_tokens) for _, values in maps]
     panels = _panels(ax, [values.shape for _, values in maps])
     for panel, (title, values), name in zip(panels, maps, names, strict=True):
-        image = _draw(panel, values, values == 0, FROM_0_TO_1, (0, 1))
+        image = _maps.draw(panel, values, values == 0, FROM_ZERO, Normalize(0, 1))
         _label(panel, title, name, lang)
     panels[0].figure.colorbar(image, ax=panels)
     if any((values == 0).any() for _, values in maps):
-        _legend(panels, {"exactly 0": MASKED}, lang)
+        _maps.legend(panels, {"exactly 0": HATCHED}, lang)
     return panels
 
 
@@ -180,10 +170,10 @@ def attention_stages(
         values = stored.astype(np.float64)
         hidden = masked if stage in {"biased", "weights"} else np.zeros(values.shape, np.bool_)
         if stage == "weights":
-            image = _draw(panel, values, hidden, FROM_0_TO_1, (0, 1))
+            image = _maps.draw(panel, values, hidden, FROM_ZERO, Normalize(0, 1))
         else:
-            reach = _reach(*scores.values()) if stage in scores else _reach(values)
-            image = _draw(panel, values, hidden, AROUND_ZERO, (-reach, reach))
+            reach = _maps.reach(*scores.values()) if stage in scores else _maps.reach(values)
+            image = _maps.draw(panel, values, hidden, AROUND_ZERO, Normalize(-reach, reach))
         panel.figure.colorbar(image, ax=panel)
         if stage == "output":
             panel.set(aspect="auto", box_aspect=masked.shape[0] / masked.shape[1])
@@ -191,7 +181,7 @@ def attention_stages(
         else:
             _label(panel, _canvas.words(stage, lang), names, lang)
     if masked.any():
-        _legend(panels, {"masked": MASKED}, lang)
+        _maps.legend(panels, {"masked": HATCHED}, lang)
     return panels
 
 
@@ -250,18 +240,18 @@ def attention_mask(
     >>> ax.get_title()
     'causal'
     """
-    maps = _maps("mask", mask, visible, lang)
+    maps = _titled_maps("mask", mask, visible, lang)
     names = [_names(values.shape, tokens, key_tokens) for _, values in maps]
     panels = _panels(ax, [values.shape for _, values in maps])
     for panel, (title, values), name in zip(panels, maps, names, strict=True):
         panel.imshow(values, alpha=values.astype(float), cmap=SEES, interpolation="nearest")
-        panel.patch.set(**MASKED)
-        if _cell(panel, values.shape) >= LEGIBLE:
+        panel.patch.set(**HATCHED)
+        if _maps.cell(panel, values.shape) >= _maps.LEGIBLE:
             queries, keys = values.shape
             panel.hlines(np.arange(1, queries) - 0.5, -0.5, keys - 0.5, "0.8", linewidth=0.5)
             panel.vlines(np.arange(1, keys) - 0.5, -0.5, queries - 0.5, "0.8", linewidth=0.5)
         _label(panel, title, name, lang)
-    _legend(panels, {"sees": {"facecolor": COLOURS[0]}, "masked": MASKED}, lang)
+    _maps.legend(panels, {"sees": {"facecolor": COLOURS[0]}, "masked": HATCHED}, lang)
     return panels
 
 
@@ -274,7 +264,7 @@ def _checked_weights(weights: ArrayLike) -> NDArray[np.float64]:
     return array
 
 
-def _maps(
+def _titled_maps(
     name: str,
     given: ArrayLike | Mapping[str, ArrayLike],
     checked: Callable[[ArrayLike], NDArray[Any]],
@@ -313,11 +303,12 @@ def _panels(
     ax: Axes | Sequence[Axes] | None,
     shapes: Sequence[tuple[int, ...]],
     *,
-    most: int = 3,
+    most: int | None = None,
     alike: bool = True,
 ) -> list[Axes]:
     """Return as many Axes as there are maps; new ones stand in rows of at most so many.
 
+    Three stand in a row unless told, four where there are more than nine, and then eight.
     Only the outer sides of a grid are labelled where maps are alike and have one shape.
     """
     count = len(shapes)
@@ -327,11 +318,12 @@ def _panels(
             msg = f"ax must be as many Axes as there are maps, {count}, got {len(given)}"
             raise ValueError(msg)
         return given
+    most = most or (3 if count <= 9 else 4 if count <= 16 else 8)
     rows = ceil(count / most)
     columns = ceil(count / rows)
     width = _canvas.WIDTH / columns
-    height = 0.8 + min(3.2, 0.75 * width * max(queries / keys for queries, keys in shapes))
-    size = (_canvas.WIDTH, rows * height)
+    height = 0.4 + min(3.2, 0.75 * width * max(queries / keys for queries, keys in shapes))
+    size = (_canvas.WIDTH, 0.6 + rows * height)
     _, grid = plt.subplots(rows, columns, figsize=size, layout="compressed", squeeze=False)
     for spare in grid.flat[count:]:
         spare.remove()
@@ -345,79 +337,12 @@ def _panels(
     return panels
 
 
-def _draw(
-    panel: Axes,
-    values: NDArray[np.float64],
-    hidden: NDArray[np.bool_],
-    colours: Colormap,
-    limits: tuple[float, float],
-) -> AxesImage:
-    """Draw a map, its background hatched where it is hidden, and write values into its cells."""
-    panel.patch.set(**MASKED)
-    image = panel.imshow(
-        values,
-        alpha=(~hidden).astype(float),
-        cmap=colours,
-        vmin=limits[0],
-        vmax=limits[1],
-        interpolation="nearest",
-    )
-    longest = max(len(f"{limit:.2f}") for limit in limits)
-    size = min(9.0, _cell(panel, values.shape) / (LETTER * longest))
-    if size < LEGIBLE:
-        return image
-    for query, key in np.argwhere(~hidden):
-        red, green, blue, _ = image.to_rgba(values[query, key])
-        dark = 0.2126 * red + 0.7152 * green + 0.0722 * blue < DARK
-        panel.text(
-            key,
-            query,
-            f"{values[query, key]:z.2f}",
-            size=size,
-            color="white" if dark else "black",
-            ha="center",
-            va="center",
-        )
-    return image
-
-
-def _cell(panel: Axes, shape: tuple[int, ...]) -> float:
-    """Width of a cell in points, with some room for what is drawn beside the map."""
-    width, height = np.array(panel.get_window_extent().size) / panel.figure.dpi * 72
-    return float(0.9 * min(width / shape[1], height / shape[0]))
-
-
 def _label(
     panel: Axes, title: Words, names: tuple[Words, Words], lang: Lang, across: str = "key"
 ) -> None:
-    panel.title.set(**title, parse_math=False)
+    panel.title.set(**title)
+    _maps.fit_title(panel)
     panel.xaxis.label.set(**_canvas.words(across, lang))
     panel.yaxis.label.set(**_canvas.words("query", lang))
-    for axis, labels in zip((panel.yaxis, panel.xaxis), names, strict=True):
-        if labels:
-            axis.set_ticks(range(len(labels["labels"])), **labels)
-        else:
-            axis.set_major_locator(MaxNLocator("auto", integer=True))
-    if names[1]:
-        keys = names[1]["labels"]
-        wide = LETTER * rcParams["font.size"] * max(map(len, keys)) > _cell(panel, (1, len(keys)))
-        panel.tick_params(axis="x", labelrotation=90 if wide else 0)
-
-
-def _legend(panels: Sequence[Axes], kinds: Mapping[str, Words], lang: Lang) -> None:
-    """Name kinds of cells below the figure."""
-    legend = panels[0].figure.legend(
-        [Patch(**{"facecolor": "none", **kind}) for kind in kinds.values()],
-        [""] * len(kinds),
-        loc="outside lower center",
-        ncols=len(kinds),
-        frameon=False,
-    )
-    for text, kind in zip(legend.get_texts(), kinds, strict=True):
-        text.set(**_canvas.words(kind, lang))
-
-
-def _reach(*arrays: NDArray[Any]) -> float:
-    """Return the largest finite size of a value; 1 where all are 0."""
-    sizes = [np.abs(values[np.isfinite(values)]).max(initial=0.0) for values in arrays]
-    return float(max(sizes)) or 1.0
+    _maps.name_cells(panel.yaxis, names[0])
+    _maps.name_cells(panel.xaxis, names[1])

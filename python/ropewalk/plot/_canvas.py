@@ -10,12 +10,25 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from numpy.typing import ArrayLike, NDArray
 
+from ropewalk.properties._card import JAPANESE as SCORECARD
+
 Lang = Literal["en", "ja"]
 
 WIDTH = 6.0  # of a new figure (inches)
 
 # Okabe and Ito, 2008: told apart by colour-blind readers too. One colour a pair.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
+
+FAINT = "0.6"  # told from a light and from a dark background
+SHADE = 0.2  # opacity of what is filled
+CENTRED: dict[str, Any] = {"ha": "center", "va": "center"}
+ARROW: dict[str, Any] = {
+    "angles": "xy",
+    "scale_units": "xy",
+    "scale": 1,
+    "width": 0.008,
+    "zorder": 3,
+}
 
 # Five, so that colour and style together tell thirty curves apart, and five in grey.
 LINES = ("-", "--", "-.", ":", (0, (6, 1, 1, 1, 1, 1)))
@@ -30,6 +43,7 @@ JAPANESE_FONTS = (
     "Meiryo",
 )
 JAPANESE = {
+    **SCORECARD,
     "t (position)": "t (位置)",
     "i (dimension)": "i (次元)",
     "value": "値",
@@ -60,9 +74,62 @@ JAPANESE = {
     "biased": "バイアス後のスコア",
     "weights": "重み",
     "output": "出力",
+    "token embedding: {:.5g} to {:.5g}": "トークン埋め込み: {:.5g} 〜 {:.5g}",
+    "encoding: {:.5g} to {:.5g}": "位置エンコーディング: {:.5g} 〜 {:.5g}",
+    "sum: {:.5g} to {:.5g}": "和: {:.5g} 〜 {:.5g}",
+    "component {}": "成分 {}",
+    "position {:g}": "位置 {:g}",
+    "offset (tokens)": "位置の差 (トークン)",
+    "inner product": "内積",
+    "cosine": "コサイン類似度",
     "sees": "見える",
     "masked": "マスク",
     "exactly 0": "ちょうど 0",
+    "adjacent {:.4g}": "底辺 {:.4g}",
+    "opposite {:.4g}": "高さ {:.4g}",
+    "hypotenuse {:.4g}": "斜辺 {:.4g}",
+    "cos θ = adjacent / hypotenuse = {:.4g} / {:.4g} = {:.4g}": (
+        "cos θ = 底辺 / 斜辺 = {:.4g} / {:.4g} = {:.4g}"
+    ),
+    "before": "変換前",
+    "after: areas times {:.3g}": "変換後: 面積は {:.3g} 倍",
+    "above 0 for every x": "どの x でも 0 より大きい",
+    "the larger x, the larger": "x が大きいほど大きい",
+    "a step of 1: e = 2.718... times as large": "x が 1 増えると e = 2.718... 倍",
+    "convex hulls": "凸包",
+    "in the order of the tokens": "トークン順の多角形",
+    "values: perimeter {:.3g}, area {:.3g}": "バリュー: 周長 {:.3g}、面積 {:.3g}",
+    "outputs: perimeter {:.3g}, area {:.3g}": "出力: 周長 {:.3g}、面積 {:.3g}",
+    "no finite value": "有限の値なし",
+    "encoder": "エンコーダー",
+    "decoder": "デコーダー",
+    "N times": "N 層",
+    "source tokens": "入力トークン",
+    "target tokens, shifted right": "出力トークン (1つ右へずらす)",
+    "embedding": "埋め込み",
+    "positional\nencoding": "位置\nエンコーディング",
+    "self-attention": "自己注意",
+    "masked\nself-attention": "マスク付き\n自己注意",
+    "cross-attention": "交差注意",
+    "feed-forward": "順伝播層",
+    "add and normalise": "加算と正規化",
+    "keys, values": "キー、バリュー",
+    "queries": "クエリ",
+    "linear": "線形変換",
+    "softmax": "ソフトマックス",
+    "probabilities of the next token": "次のトークンの確率",
+    "bound": "上界",
+    "bound, mean of |S_j|": "上界、|S_j| の平均",
+    "mean of an octave": "オクターブごとの平均",
+    "mean cosine": "余弦の平均",
+    "first below 0 at {:g}": "距離 {:g} で初めて負",
+    "keys attended to": "注意を向けるキーの数",
+    "largest weight": "最大の重み",
+    "scale of the logits": "ロジットの倍率",
+    "D (width of queries and keys)": "D (クエリとキーの次元)",
+    "variance": "分散",
+    "variance of q · k": "q · k の分散",
+    "variance of q · k / √D": "q · k / √D の分散",
 }
 
 Words = dict[str, Any]  # properties of a Text: what it says, and in which fonts
@@ -103,7 +170,7 @@ def own_words(labels: Sequence[str] | None, default: list[Words], lang: Lang) ->
     if len(labels) != len(default):
         msg = f"labels must be {len(default)} strings, got {len(labels)}"
         raise ValueError(msg)
-    return [{"text": label, **_font(lang)} for label in labels]
+    return [{"text": label, "parse_math": False, **_font(lang)} for label in labels]
 
 
 def token_labels(name: str, tokens: Sequence[str] | None, count: int) -> Words:
@@ -125,6 +192,11 @@ def token_labels(name: str, tokens: Sequence[str] | None, count: int) -> Words:
         token if letters.issuperset(map(ord, token)) else str(i) for i, token in enumerate(tokens)
     ]
     return {"labels": labels, "parse_math": False, **font}
+
+
+def factor(number: str) -> str:
+    """Return a number as a product shows it: in parentheses where it is negative."""
+    return f"({number})" if number.startswith("-") else number
 
 
 def legend(ax: Axes, curves: Sequence[Line2D], names: Sequence[Words]) -> None:

@@ -1,15 +1,18 @@
 """Pairs of an encoding as hands of clocks."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import Circle
 from numpy.typing import ArrayLike, NDArray
 
+from ropewalk import _arrays
 from ropewalk.plot import _canvas
 from ropewalk.plot._canvas import COLOURS, Lang
+
+Order = Literal["cos-sin", "sin-cos"]
 
 BETWEEN_CENTRES = 3.2  # in radii
 SAME_LABEL = 0.25  # tips nearer than this share a label
@@ -21,13 +24,15 @@ def clock_hands(
     *,
     positions: ArrayLike | range | None = None,
     labels: Sequence[str] | None = None,
+    order: Order = "cos-sin",
     ax: Axes | None = None,
     lang: Lang = "en",
 ) -> Axes:
     """Clocks of an interleaved encoding: one a pair, with a hand a position.
 
     Hands point at (cos, sin), although the sine is stored first: they start at the right and turn
-    anticlockwise, as angles do. Positions whose hands lie together share a label.
+    counterclockwise, as angles do. In the order sin-cos they point at what is stored: they start at
+    the top and turn clockwise, the mirror image. Positions whose hands lie together share a label.
 
     Parameters
     ----------
@@ -37,6 +42,8 @@ def clock_hands(
         Positions of the rows; 0, 1, 2 and so on unless given.
     labels : sequence of str, optional
         A label a clock; "pair 0", "pair 1" and so on unless given.
+    order : {"cos-sin", "sin-cos"}, default "cos-sin"
+        What is drawn across, and what upwards.
     ax : Axes, optional
         Where to draw; a new figure unless given.
     lang : {"en", "ja"}, default "en"
@@ -50,8 +57,8 @@ def clock_hands(
     Raises
     ------
     ValueError
-        If `table` has not two dimensions, is empty or has an odd number of columns, or `positions`
-        or `labels` does not fit it.
+        If `table` has not two dimensions, is empty or has an odd number of columns, `positions` or
+        `labels` does not fit it, or `order` is neither of the two.
 
     See Also
     --------
@@ -74,13 +81,15 @@ def clock_hands(
     if values.shape[1] % 2:
         msg = f"table must have an even number of columns, got {values.shape[1]}"
         raise ValueError(msg)
+    _arrays.choice("order", order, ("cos-sin", "sin-cos"))
+    across_and_up = [1, 0] if order == "cos-sin" else [0, 1]
     pairs = values.shape[1] // 2
     default = [_canvas.words("pair {}", lang, pair) for pair in range(pairs)]
     titles = _canvas.own_words(labels, default, lang)
     ax = _canvas.axes(ax, 3.4)
     for pair in range(pairs):
         centre = np.array([BETWEEN_CENTRES * pair, 0.0])
-        tips = values[:, [2 * pair + 1, 2 * pair]]
+        tips = values[:, 2 * pair : 2 * pair + 2][:, across_and_up]
         _draw_clock(ax, centre, tips, at, COLOURS[pair % len(COLOURS)])
         ax.text(centre[0], -1.5, "", ha="center", va="center").set(**titles[pair])
     ax.set_aspect("equal")
@@ -101,7 +110,7 @@ def _draw_clock(
         ax.text(
             centre[0] + 1.12 * x,
             centre[1] + 1.18 * y,
-            " … ".join(dict.fromkeys(ends)),
+            (", " if last == first + 1 else " … ").join(dict.fromkeys(ends)),
             ha="left" if x > 0.4 else "right" if x < -0.4 else "center",
             va="center",
         )

@@ -1,4 +1,4 @@
-"""Rotary position embedding: turned pairs, its matrix, its scores and its angles."""
+"""Rotary position embedding: turned pairs, its scores and its angles."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -124,62 +124,6 @@ def rotation(
     ax.set_axis_off()
     bar = ax.figure.colorbar(drawn, ax=ax, ticks=MaxNLocator(5, integer=True))
     bar.ax.yaxis.label.set(**_canvas.words("position (tokens)", lang))
-    return ax
-
-
-def matrix(values: ArrayLike, /, *, ax: Axes | None = None, lang: Lang = "en") -> Axes:
-    """Matrix in colours: grey where it is zero, light above and dark below.
-
-    Parameters
-    ----------
-    values : array_like of shape (rows, columns)
-        A rotation or a shift matrix, or any other.
-    ax : Axes, optional
-        Where to draw; a new figure unless given.
-    lang : {"en", "ja"}, default "en"
-        Language of the labels.
-
-    Returns
-    -------
-    Axes
-        Rows and columns are counted from 0, as features are. Colours reach from -1 to 1, or as far
-        as the largest value.
-
-    Raises
-    ------
-    ValueError
-        If `values` has not two dimensions or is empty.
-
-    See Also
-    --------
-    heatmap : The table of an encoding.
-    ropewalk.rotation_matrix : The block-diagonal matrix of RoPE.
-
-    References
-    ----------
-    Su et al., RoFormer: Enhanced Transformer with Rotary Position Embedding, 2021,
-    arXiv:2104.09864, equation 15.
-
-    Examples
-    --------
-    >>> import ropewalk as rw
-    >>> from matplotlib.figure import Figure
-    >>> ax = rw.plot.matrix(rw.rotation_matrix(1, 8), ax=Figure().add_subplot())
-    >>> ax.images[0].get_clim()
-    (-1.0, 1.0)
-    """
-    array = np.asarray(values, dtype=np.float64)
-    if array.ndim != 2 or array.size == 0:
-        msg = f"values must have shape (rows, columns) and not be empty, got {array.shape}"
-        raise ValueError(msg)
-    ax = _canvas.axes(ax, 4.2)
-    largest = max(1.0, float(np.abs(array).max()))
-    image = ax.imshow(array, cmap="cividis", vmin=-largest, vmax=largest, interpolation="nearest")
-    for axis in (ax.xaxis, ax.yaxis):
-        axis.set_major_locator(MaxNLocator(integer=True, steps=[1, 2, 4, 8, 10]))
-    ax.xaxis.label.set(**_canvas.words("column", lang))
-    ax.yaxis.label.set(**_canvas.words("row", lang))
-    ax.figure.colorbar(image, ax=ax)
     return ax
 
 

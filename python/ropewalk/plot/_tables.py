@@ -1,35 +1,74 @@
 """Tables as pictures: an encoding in colours, and in digits."""
 
 from collections.abc import Sequence
+from math import floor, log10
+from typing import Literal
 
 import numpy as np
+from matplotlib import colormaps
 from matplotlib.axes import Axes
+from matplotlib.colors import LogNorm, Normalize, SymLogNorm
+from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 from matplotlib.transforms import Bbox
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from ropewalk.plot import _canvas
+from ropewalk import _arrays
+from ropewalk.plot import _canvas, _maps
 from ropewalk.plot._canvas import Lang
+
+Kind = Literal["encoding", "attention", "matrix"]
+
+LABELS = {  # across and down
+    "encoding": ("t (position)", "i (dimension)"),
+    "attention": ("key", "query"),
+    "matrix": ("column", "row"),
+}
+DECADES = 6  # of a logarithmic scale, at the most
+REACH = (1e-280, 1e300)  # Matplotlib has no colours for smaller and for larger values
 
 
 def heatmap(
-    table: ArrayLike,
+    values: ArrayLike,
     /,
     *,
+    kind: Kind = "encoding",
     positions: ArrayLike | range | None = None,
-    cmap: str = "magma",
+    rows: Sequence[str] | None = None,
+    columns: Sequence[str] | None = None,
+    limit: float | None = None,
+    log: bool = False,
+    annotate: bool | None = None,
+    cmap: str | None = None,
     ax: Axes | None = None,
     lang: Lang = "en",
 ) -> Axes:
-    """Heat map of an encoding, positions across and dimensions down.
+    """Heat map of an encoding, of attention weights or of any other matrix.
+
+    Where a value is negative, colours are blue below zero, white at zero and red above; otherwise
+    they go from dark at zero to light. What is masked or not finite is hatched.
 
     Parameters
     ----------
-    table : array_like of shape (positions, dim)
-        Values from -1 to 1, one row a position.
+    values : array_like of shape (rows, columns)
+        Real numbers or booleans; a masked array too.
+    kind : {"encoding", "attention", "matrix"}, default "encoding"
+        What the values are, which says how they lie: an encoding, positions across and dimensions
+        down, counted from 1; weights, scores or biases of attention, queries down and keys across;
+        or a matrix, rows down and columns across, counted from 0.
     positions : array_like or range, optional
-        Evenly spaced positions of the rows; 0, 1, 2 and so on unless given.
-    cmap : str, default "magma"
+        Evenly spaced positions of the rows of an encoding; 0, 1, 2 and so on unless given.
+    rows, columns : sequence of str, optional
+        Names of the rows and of the columns of `values`, such as tokens; numbers unless given.
+        Queries name the keys too where these are as many. A name that no font can draw is a number.
+    limit : float, optional
+        Size of a value at which colours end, positive; the largest size of a value unless given.
+    log : bool, default False
+        Whether colours are logarithmic, over six powers of ten at the most. Below them, and on
+        both sides of zero where values are negative, they are linear.
+    annotate : bool, optional
+        Whether values are written into their cells; unless given, where they can be read.
+    cmap : str, optional
         Name of a Matplotlib colour map.
     ax : Axes, optional
         Where to draw; a new figure unless given.
@@ -39,17 +78,22 @@ def heatmap(
     Returns
     -------
     Axes
-        Cells are centred on the position and on the dimension, counted from 1.
+        Cells are centred on what counts them: a position and a dimension, a row and a column.
 
     Raises
     ------
     ValueError
-        If `table` has not two dimensions or is empty, or `positions` does not fit it or is not
-        evenly spaced.
+        If `values` have not two dimensions or are empty, `positions` do not fit them, are not
+        evenly spaced or not those of an encoding, names are not as many as needed, `limit` is not
+        positive, or `kind` or `cmap` is unknown.
+    TypeError
+        If `values` are complex or no numbers, `limit` is no number, or `log` or `annotate` is not
+        boolean.
 
     See Also
     --------
-    waves : The columns as curves.
+    waves : The columns of an encoding as curves.
+    attention_weights : Weights of several heads, on one scale.
 
     References
     ----------
@@ -61,31 +105,61 @@ def heatmap(
     >>> from matplotlib.figure import Figure
     >>> table = rw.sinusoidal_encoding(range(51), 128)
     >>> ax = rw.plot.heatmap(table, ax=Figure().add_subplot())
-    >>> ax.images[0].get_array().shape
-    (128, 51)
+    >>> ax.images[0].get_array().shape, ax.images[0].get_clim()
+    ((128, 51), (-1.0, 1.0))
+    >>> weights = rw.softmax([[2.0, 1.0], [0.0, 0.0]])
+    >>> ax = rw.plot.heatmap(weights, kind="attention", rows="ab", ax=ax)
+    >>> [text.get_text() for text in ax.texts]
+    ['0.73', '0.27', '0.50', '0.50']
     """
-    values, at = _canvas.rows(table, positions)
-    step = at[1] - at[0] if len(at) > 1 else 1.0
-    if step == 0 or not np.allclose(np.diff(at), step):
-        msg = f"positions must be evenly spaced, got {positions!r}"
+    shown, hidden = _matrix(values)
+    _arrays.choice("kind", kind, ("encoding", "attention", "matrix"))
+    down, across = (np.arange(count, dtype=np.float64) for count in shown.shape)
+    if kind == "attention" and columns is None and len(across) == len(down):
+        columns = rows
+    names_down = _canvas.token_labels("rows", rows, len(down))
+    names_across = _canvas.token_labels("columns", columns, len(across))
+    if kind == "encoding":  # lies on its side
+        down, across = across + 1, _evenly_spaced(positions, len(shown))
+        names_down, names_across = names_across, names_down
+        shown, hidden = shown.T, hidden.T
+    elif positions is not None:
+        msg = f"positions must not be given for kind {kind!r}, whose cells are named by rows"
         raise ValueError(msg)
-    dim = values.shape[1]
+    finite = shown[~hidden]
+    signed = bool((finite < 0).any())
+    norm, extend = _norm(finite, limit, signed=signed, log=_arrays.boolean("log", log))
+    if annotate is not None:
+        annotate = _arrays.boolean("annotate", annotate)
+    if cmap is not None and cmap not in colormaps:
+        msg = f"cmap must be the name of a Matplotlib colour map, got {cmap!r}"
+        raise ValueError(msg)
     ax = _canvas.axes(ax, 4.5)
-    image = ax.imshow(
-        values.T,
+    image = _maps.draw(
+        ax,
+        shown,
+        hidden,
+        cmap or (_maps.AROUND_ZERO if signed else _maps.FROM_ZERO),
+        norm,
+        across=across,
+        down=down,
         aspect="auto",
-        interpolation="nearest",
-        cmap=cmap,
-        vmin=-1,
-        vmax=1,
-        extent=(at[0] - step / 2, at[-1] + step / 2, dim + 0.5, 0.5),
+        number=_number(finite, norm),
+        annotate=annotate,
     )
-    ax.xaxis.set_major_locator(MaxNLocator(integer=True, steps=[1, 2, 5, 10]))
-    spacing = max(1, dim // 8)
-    ax.set_yticks(sorted({1, *range(spacing, dim + 1, spacing)}))
-    ax.xaxis.label.set(**_canvas.words("t (position)", lang))
-    ax.yaxis.label.set(**_canvas.words("i (dimension)", lang))
-    ax.figure.colorbar(image, ax=ax, ticks=[-1.0, -0.5, 0.0, 0.5, 1.0])
+    _maps.name_cells(ax.xaxis, names_across, across)
+    _maps.name_cells(ax.yaxis, names_down, down)
+    if kind == "encoding" and not names_down:
+        spacing = max(1, len(shown) // 8)
+        ax.set_yticks(sorted({1, *range(spacing, len(shown) + 1, spacing)}))
+    for axis, word in zip((ax.xaxis, ax.yaxis), LABELS[kind], strict=True):
+        axis.label.set(**_canvas.words(word, lang))
+    ticks = None if log else MaxNLocator(5, steps=[1, 2, 5, 10])
+    ax.figure.colorbar(image, ax=ax, ticks=ticks, extend=extend)
+    if hidden.any():
+        patch = Patch(facecolor="none", **_maps.HATCHED)
+        drawn = ax.legend([patch], [""], loc="lower right", bbox_to_anchor=(1, 1), frameon=False)
+        drawn.get_texts()[0].set(**_canvas.words("no finite value", lang))
     return ax
 
 
@@ -166,3 +240,54 @@ def number_table(
     for cell in drawn.get_celld().values():
         cell.set_linewidth(0.6)
     return ax
+
+
+def _matrix(values: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Return values, and where they are masked or not finite."""
+    mask: NDArray[np.bool_] | bool = False
+    if isinstance(values, np.ma.MaskedArray):
+        mask, values = np.ma.getmaskarray(values), values.data
+    array = _arrays.converted("values", values, "an array of numbers")
+    array = _arrays.data("values", array.astype(np.float64) if array.dtype == np.bool_ else array)
+    if array.ndim != 2 or array.size == 0:
+        heads = "; ropewalk.plot.attention_weights draws heads" if array.ndim == 3 else ""
+        msg = f"values must have shape (rows, columns) and not be empty, got {array.shape}{heads}"
+        raise ValueError(msg)
+    shown = array.astype(np.float64)
+    return shown, ~np.isfinite(shown) | mask
+
+
+def _evenly_spaced(positions: ArrayLike | range | None, rows: int) -> NDArray[np.float64]:
+    """Return the positions of so many rows."""
+    at = _canvas.rows(np.zeros((rows, 1)), positions)[1]
+    steps = np.diff(at)
+    if rows > 1 and (steps[0] == 0 or not np.allclose(steps, steps[0])):
+        msg = f"positions must be evenly spaced, got {positions!r}"
+        raise ValueError(msg)
+    return at
+
+
+def _norm(
+    values: NDArray[np.float64], limit: float | None, *, signed: bool, log: bool
+) -> tuple[Normalize, str]:
+    """Return how values become colours, and at which ends of the colours there are more values."""
+    end = _maps.reach(values) if limit is None else _arrays.positive_number("limit", limit)
+    end = float(np.clip(end, *REACH))
+    sizes = np.abs(values[values != 0])
+    smallest = float(np.clip(sizes.min(initial=end), end / 10**DECADES, end / 10))
+    low = -end if signed else smallest if log else 0.0
+    norm = Normalize(low, end)
+    if log:
+        norm = SymLogNorm(smallest, vmin=low, vmax=end) if signed else LogNorm(low, end, clip=True)
+    below, above = bool((values < low).any()), bool((values > end).any())
+    return norm, "both" if below and above else "min" if below else "max" if above else "neither"
+
+
+def _number(values: NDArray[np.float64], norm: Normalize) -> str:
+    """Return the format in which values are written: two decimals where they are about 1."""
+    end = float(norm.vmax or 1.0)
+    if type(norm) is not Normalize or not 1e-3 <= end < 1e6:
+        return "z.2g"
+    if (values == np.round(values)).all():
+        return "z.0f"
+    return f"z.{max(0, 2 - floor(log10(end)) - (end < 1))}f"

@@ -1,4 +1,4 @@
-"""Encodings as curves over the positions."""
+"""Curves: encodings over the positions, a sine, the exponential function."""
 
 from collections.abc import Sequence
 
@@ -8,7 +8,7 @@ from matplotlib.ticker import FuncFormatter, MultipleLocator
 from numpy.typing import ArrayLike
 
 from ropewalk.plot import _canvas
-from ropewalk.plot._canvas import COLOURS, Lang
+from ropewalk.plot._canvas import COLOURS, FAINT, Lang
 
 
 def waves(
@@ -159,3 +159,60 @@ def sine(
 
 def _multiple_of_pi(value: float) -> str:
     return {"0": "0", "1": "π", "-1": "-π"}.get(f"{value / np.pi:.4g}", f"{value / np.pi:.4g}π")
+
+
+def exponential(*, ax: Axes | None = None, lang: Lang = "en") -> Axes:
+    """Graph of the exponential function, which is positive and grows e-fold with every step.
+
+    Parameters
+    ----------
+    ax : Axes, optional
+        Where to draw; a new figure unless given.
+    lang : {"en", "ja"}, default "en"
+        Language of the labels.
+
+    Returns
+    -------
+    Axes
+        The curve from -3 to 3, the line at 0 that it never meets, and dots at whole numbers.
+
+    See Also
+    --------
+    ropewalk.softmax : What the function is needed for.
+
+    References
+    ----------
+    Bridle, Probabilistic Interpretation of Feedforward Classification Network Outputs, 1990.
+
+    Examples
+    --------
+    >>> import ropewalk as rw
+    >>> from matplotlib.figure import Figure
+    >>> ax = rw.plot.exponential(ax=Figure().add_subplot())
+    >>> [text.get_text() for text in ax.texts][:7]
+    ['0.050', '0.135', '0.368', '1.000', '2.718', '7.389', '20.086']
+    """
+    ax = _canvas.axes(ax, 3.2)
+    x, whole = np.linspace(-3, 3, 301), np.arange(-3, 4)
+    ax.axhline(0, color=FAINT, linestyle="--")
+    ax.plot(x, np.exp(x), color=COLOURS[0], linewidth=2)
+    ax.plot(whole, np.exp(whole), color=COLOURS[1], marker="o", linestyle="none")
+    for at in whole:
+        ax.annotate(
+            f"{np.exp(at):.3f}",
+            (at, np.exp(at)),
+            (-4, 5),
+            textcoords="offset points",
+            ha="right" if at > 0 else "center",
+        )
+    for place, english in enumerate(
+        (
+            "above 0 for every x",
+            "the larger x, the larger",
+            "a step of 1: e = 2.718... times as large",
+        )
+    ):
+        said = _canvas.words(english, lang)
+        ax.text(0.03, 0.94 - 0.1 * place, "", va="top", transform=ax.transAxes).set(**said)
+    ax.set(xlabel="$x$", ylabel="$e^x$", xlim=(-3.4, 3.4), ylim=(-1, 23))
+    return ax

@@ -1,0 +1,373 @@
+"""The ladder of encodings: what adding one does to an embedding, and how it moves along."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib import patheffects, rcParams
+from matplotlib.animation import FuncAnimation
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from matplotlib.ticker import MaxNLocator
+from numpy.typing import ArrayLike, NDArray
+
+from ropewalk import _arrays
+from ropewalk.plot import _canvas
+from ropewalk.plot._canvas import COLOURS, LINES, Lang
+
+BETWEEN_ROWS = 1.7  # in heights of a row
+MARKS = 8  # positions that a path names, about
+MILLISECONDS = 150  # between two frames
+
+
+def addition(
+    embedding: ArrayLike,
+    encoding: ArrayLike,
+    /,
+    *,
+    ax: Axes | None = None,
+    lang: Lang = "en",
+) -> Axes:
+    """Token embedding, its positional encoding and their sum, in bars on one scale.
+
+    Where the encoding drowns the token, the bars of the token do not rise above their line.
+
+    Parameters
+    ----------
+    embedding : array_like of shape (dim,)
+        A token.
+    encoding : array_like of shape (dim,)
+        Its position.
+    ax : Axes, optional
+        Where to draw; a new figure unless given.
+    lang : {"en", "ja"}, default "en"
+        Language of the labels.
+
+    Returns
+    -------
+    Axes
+        Three rows of bars, each named with its smallest and its largest value.
+
+    Raises
+    ------
+    ValueError
+        If `embedding` or `encoding` is not finite, has not one dimension or is empty, or the two
+        have not one length.
+    TypeError
+        If `embedding` or `encoding` are complex or no numbers.
+
+    See Also
+    --------
+    path : The sum at many positions, in the plane.
+
+    References
+    ----------
+    Vaswani et al., Attention Is All You Need, 2017, arXiv:1706.03762, section 3.5, for the sum.
+
+    Examples
+    --------
+    >>> import ropewalk as rw
+    >>> from matplotlib.figure import Figure
+    >>> position = rw.integer_encoding(252, 2)
+    >>> ax = rw.plot.addition([0.02, -0.01], position, ax=Figure().add_subplot())
+    >>> ax.texts[2].get_text()
+    'sum: 251.99 to 252.02'
+    """
+    token, position = _finite("embedding", embedding), _finite("encoding", encoding)
+    if token.ndim != 1 or token.shape != position.shape or not token.size:
+        msg = (
+            "embedding and encoding must have one shape, (dim,), and not be empty, "
+            f"got {token.shape} and {position.shape}"
+        )
+        raise ValueError(msg)
+    rows = np.array([token, position, token + position])
+    low, high = _limits(rows)
+    height = high - low
+    ticks = [tick for tick in sorted({low, 0.0, high}) if not 0 < abs(tick) < height / 10]
+    floors = -BETWEEN_ROWS * height * np.arange(3)
+    names = (
+        "token embedding: {:.5g} to {:.5g}",
+        "encoding: {:.5g} to {:.5g}",
+        "sum: {:.5g} to {:.5g}",
+    )
+    ax = _canvas.axes(ax, 3.6)
+    for row, floor, colour, name in zip(rows, floors, COLOURS, names, strict=False):
+        ax.axhline(floor, color="0.6", linewidth=0.8)
+        ax.bar(np.arange(1, row.size + 1), row, bottom=floor, color=colour)
+        title = ax.text(0, floor + high + height / 8, "", transform=ax.get_yaxis_transform())
+        title.set(**_canvas.words(name, lang, row.min(), row.max()))
+    ax.set_yticks(np.add.outer(floors, ticks).ravel(), [f"{tick:.3g}" for tick in ticks] * 3)
+    ax.set_ylim(floors[-1] + low - height / 20, high + height / 2)
+    _count_dimensions(ax, token.size, lang)
+    ax.spines[["top", "right", "left"]].set_visible(False)
+    return ax
+
+
+def path(
+    points: ArrayLike,
+    /,
+    *,
+    positions: ArrayLike | range | None = None,
+    ax: Axes | None = None,
+    lang: Lang = "en",
+) -> Axes:
+    """Path of running positions through the plane, where jumps are seen as long lines.
+
+    A dot a position, the lighter the later, each joined to the next; some are named.
+
+    Parameters
+    ----------
+    points : array_like of shape (positions, 2)
+        A point a position: encodings, alone or added to an embedding, projected to a plane.
+    positions : array_like or range, optional
+        Positions of the points (tokens); 0, 1, 2 and so on unless given.
+    ax : Axes, optional
+        Where to draw; a new figure unless given.
+    lang : {"en", "ja"}, default "en"
+        Language of the labels.
+
+    Returns
+    -------
+    Axes
+        A line through all points in order, and the points; both axes have one scale.
+
+    Raises
+    ------
+    ValueError
+        If `points` have another shape, are empty or not finite, or `positions` does not fit them.
+    TypeError
+        If `points` are complex or no numbers.
+
+    See Also
+    --------
+    addition : One of the sums.
+    moving_vector : All columns of the encodings, in time.
+
+    References
+    ----------
+    Fleetwood, You could have designed state of the art positional encoding, 2024, section "Binary
+    Position Encoding", for the picture.
+
+    Examples
+    --------
+    >>> import ropewalk as rw
+    >>> from matplotlib.figure import Figure
+    >>> corners = rw.binary_encoding(range(4), 2)
+    >>> ax = rw.plot.path(corners, ax=Figure().add_subplot())
+    >>> ax.lines[0].get_xydata().tolist()
+    [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]
+    """
+    places, at = _canvas.rows(_finite("points", points), positions)
+    if places.shape[1] != 2:
+        msg = f"points must have shape (positions, 2), got {places.shape}"
+        raise ValueError(msg)
+    ax = _canvas.axes(ax, 4.2)
+    ax.plot(*places.T, color="0.6", linewidth=0.7)
+    drawn = ax.scatter(
+        places[:, 0],
+        places[:, 1],
+        c=at,
+        cmap="cividis",
+        s=16,
+        edgecolors=rcParams["text.color"],
+        linewidths=0.4,
+        zorder=2,
+    )
+    ring: list[patheffects.AbstractPathEffect] = [
+        patheffects.withStroke(linewidth=2.5, foreground=ax.get_facecolor())
+    ]
+    named: list[int] = []
+    apart = 0.07 * np.ptp(places, axis=0).max()  # so that no name lies on another
+    for i in range(0, len(at), max(1, len(at) // MARKS)):
+        if any(math.dist(places[i], places[other]) < apart for other in named):
+            continue
+        named.append(i)
+        name = ax.annotate(f"{at[i]:g}", places[i], (4, 4), textcoords="offset points", size=9)
+        name.set_path_effects(ring)  # legible on the lines
+    ax.set_aspect("equal", adjustable="datalim")
+    ax.xaxis.label.set(**_canvas.words("component {}", lang, 1))
+    ax.yaxis.label.set(**_canvas.words("component {}", lang, 2))
+    ax.spines[["top", "right"]].set_visible(False)
+    bar = ax.figure.colorbar(drawn, ax=ax, ticks=MaxNLocator(5, integer=True))
+    bar.ax.yaxis.label.set(**_canvas.words("position (tokens)", lang))
+    return ax
+
+
+def moving_vector(
+    table: ArrayLike,
+    /,
+    *,
+    positions: ArrayLike | range | None = None,
+    ax: Axes | None = None,
+    lang: Lang = "en",
+) -> FuncAnimation:
+    """Animation of an encoding: its vector in bars, position after position.
+
+    Parameters
+    ----------
+    table : array_like of shape (positions, dim)
+        An encoding, one row a position; every row is a frame.
+    positions : array_like or range, optional
+        Positions of the rows (tokens); 0, 1, 2 and so on unless given.
+    ax : Axes, optional
+        Where to draw; a new figure unless given.
+    lang : {"en", "ja"}, default "en"
+        Language of the labels.
+
+    Returns
+    -------
+    FuncAnimation
+        Keep it while it plays. ``save("vector.gif", writer="pillow")`` writes a file, and a
+        notebook shows ``HTML(animation.to_jshtml())``.
+
+    Raises
+    ------
+    ValueError
+        If `table` has not two dimensions, is empty or not finite, or `positions` does not fit it.
+    TypeError
+        If `table` is complex or holds no numbers.
+
+    See Also
+    --------
+    heatmap : All positions at once.
+    path : All positions in the plane.
+
+    References
+    ----------
+    Fleetwood, You could have designed state of the art positional encoding, 2024, sections "Binary
+    Position Encoding" and "Sinusoidal positional encoding", for the two animations.
+
+    Examples
+    --------
+    >>> import ropewalk as rw
+    >>> from matplotlib.figure import Figure
+    >>> digits = rw.binary_encoding(range(2), 3)
+    >>> animation = rw.plot.moving_vector(digits, ax=Figure().add_subplot())
+    >>> animation.to_jshtml().count("data:image/png;base64")
+    2
+    """
+    values, at = _canvas.rows(_finite("table", table), positions)
+    low, high = _limits(values)
+    ax = _canvas.axes(ax, 2.4)
+    ax.axhline(0, color="0.6", linewidth=0.8)
+    bars = ax.bar(np.arange(1, values.shape[1] + 1), values[0], color=COLOURS[0])
+    ax.set_ylim(low - (high - low) / 20, high + (high - low) / 20)
+    _count_dimensions(ax, values.shape[1], lang)
+    ax.yaxis.label.set(**_canvas.words("value", lang))
+    ax.spines[["top", "right"]].set_visible(False)
+
+    def show(frame: int) -> list[Artist]:
+        for bar, value in zip(bars, values[frame], strict=True):
+            bar.set_height(value)
+        ax.title.set(**_canvas.words("position {:g}", lang, at[frame]))
+        return [*bars, ax.title]
+
+    figure = ax.figure.figure
+    return FuncAnimation(figure, show, frames=len(values), interval=MILLISECONDS)
+
+
+def position_kernel(
+    offsets: ArrayLike | range,
+    kernel: ArrayLike,
+    /,
+    *,
+    labels: Sequence[str] | None = None,
+    ax: Axes | None = None,
+    lang: Lang = "en",
+) -> Axes:
+    """Position kernel as a curve over the offset, or several of them.
+
+    Parameters
+    ----------
+    offsets : array_like or range of shape (offsets,)
+        One position minus the other (tokens), ascending.
+    kernel : array_like of shape (offsets,) or (curves, offsets)
+        What `ropewalk.position_kernel` gives for them.
+    labels : sequence of str, optional
+        A label a curve; no legend unless given.
+    ax : Axes, optional
+        Where to draw; a new figure unless given.
+    lang : {"en", "ja"}, default "en"
+        Language of the labels.
+
+    Returns
+    -------
+    Axes
+        A line a curve, after a line at zero.
+
+    Raises
+    ------
+    ValueError
+        If `offsets` has not one dimension or is empty, `kernel` has another length or is not
+        finite, or `labels` are not as many as curves.
+    TypeError
+        If `offsets` or `kernel` are complex or no numbers.
+
+    See Also
+    --------
+    ropewalk.position_kernel : The numbers.
+    score_by_distance : The same for rotated queries and keys.
+
+    References
+    ----------
+    Vaswani et al., Attention Is All You Need, 2017, arXiv:1706.03762, section 3.5, for the
+    encoding.
+
+    Examples
+    --------
+    >>> import ropewalk as rw
+    >>> from matplotlib.figure import Figure
+    >>> offsets = range(-50, 51)
+    >>> kernel = rw.position_kernel(offsets, 128)
+    >>> ax = rw.plot.position_kernel(offsets, kernel, ax=Figure().add_subplot())
+    >>> float(ax.lines[1].get_ydata().max())
+    64.0
+    """
+    at, curves = _finite("offsets", offsets), np.atleast_2d(_finite("kernel", kernel))
+    if at.ndim != 1 or not at.size:
+        msg = f"offsets must have one dimension and not be empty, got shape {at.shape}"
+        raise ValueError(msg)
+    if curves.ndim != 2 or curves.shape[1:] != at.shape or not curves.size:
+        msg = (
+            f"kernel must have shape ({at.size},), one value an offset, or (curves, {at.size}), "
+            f"got {np.shape(kernel)}"
+        )
+        raise ValueError(msg)
+    names = None if labels is None else _canvas.own_words(labels, [{}] * len(curves), lang)
+    ax = _canvas.axes(ax, 3.2)
+    ax.axhline(0, color="0.6", linewidth=0.8)
+    drawn: list[Line2D] = []
+    for i, curve in enumerate(curves):
+        colour, line = COLOURS[i % len(COLOURS)], LINES[i % len(LINES)]
+        drawn += ax.plot(at, curve, color=colour, linestyle=line, linewidth=1)
+    if names is not None:
+        _canvas.legend(ax, drawn, names)
+    ax.xaxis.label.set(**_canvas.words("offset (tokens)", lang))
+    ax.yaxis.label.set(**_canvas.words("inner product", lang))
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax
+
+
+def _count_dimensions(ax: Axes, dim: int, lang: Lang) -> None:
+    """Count the bars from 1, as a heat map counts its rows."""
+    spacing = max(1, dim // 8)
+    ax.set_xlim(0.25, dim + 0.75)
+    ax.set_xticks(sorted({1, *range(spacing, dim + 1, spacing)}))
+    ax.xaxis.label.set(**_canvas.words("i (dimension)", lang))
+
+
+def _finite(name: str, values: ArrayLike | range) -> NDArray[np.float64]:
+    """Return finite real numbers."""
+    array: NDArray[np.float64] = _arrays.data(name, values).astype(np.float64)
+    if not np.isfinite(array).all():
+        msg = f"{name} must be finite, got {array[~np.isfinite(array)][0]}"
+        raise ValueError(msg)
+    return array
+
+
+def _limits(values: NDArray[Any]) -> tuple[float, float]:
+    """Return the smallest and the largest value of bars, which stand on 0."""
+    low, high = min(0.0, float(values.min())), max(0.0, float(values.max()))
+    return (low, high) if low < high else (0.0, 1.0)

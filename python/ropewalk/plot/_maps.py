@@ -1,0 +1,153 @@
+"""What maps of values share: colours, hatched cells, values in cells, names of rows and columns."""
+
+from collections.abc import Mapping, Sequence
+from math import ceil
+from typing import Any, Literal
+from unicodedata import east_asian_width
+
+import numpy as np
+from matplotlib import colormaps, rcParams
+from matplotlib.axes import Axes
+from matplotlib.axis import Axis, XAxis
+from matplotlib.colors import Colormap, Normalize
+from matplotlib.image import AxesImage
+from matplotlib.patches import Patch
+from matplotlib.ticker import MaxNLocator
+from numpy.typing import NDArray
+
+from ropewalk.plot import _canvas
+from ropewalk.plot._canvas import Lang, Words
+
+NOT_FINITE = "0.6"
+FROM_ZERO = colormaps["cividis"].with_extremes(bad=NOT_FINITE)
+AROUND_ZERO = colormaps["RdBu_r"].with_extremes(bad=NOT_FINITE)
+HATCHED: Words = {"hatch": "////", "edgecolor": "0.55", "linewidth": 0}
+LETTER = 0.65  # width and space of a Latin letter, in sizes of the font; a Japanese one has 1
+LINE = 1.1  # height and space of a line, in sizes of the font
+LEGIBLE = 7.0  # smallest size of a font (points)
+LARGEST = 9.0  # size of values in roomy cells (points)
+DARK = 0.45  # brightness below which white letters are told better from it than black ones
+
+
+def draw(
+    panel: Axes,
+    values: NDArray[np.float64],
+    hidden: NDArray[np.bool_],
+    colours: str | Colormap,
+    norm: Normalize,
+    *,
+    across: NDArray[np.float64] | None = None,
+    down: NDArray[np.float64] | None = None,
+    aspect: Literal["equal", "auto"] = "equal",
+    number: str = "z.2f",
+    annotate: bool | None = None,
+) -> AxesImage:
+    """Draw a map, its background hatched where it is hidden, and write values into its cells.
+
+    `across` and `down` are where cells have their centres. Unless told, values are written where
+    they can be read.
+    """
+    rows, columns = values.shape
+    across = np.arange(columns, dtype=np.float64) if across is None else across
+    down = np.arange(rows, dtype=np.float64) if down is None else down
+    panel.patch.set(**HATCHED)
+    image = panel.imshow(
+        values,
+        aspect=aspect,
+        alpha=(~hidden).astype(float),
+        cmap=colours,
+        norm=norm,
+        interpolation="nearest",
+        extent=(*_ends(across), *_ends(down)[::-1]),
+    )
+    room = cell(panel, values.shape) / LETTER
+    if annotate is False or (annotate is None and room < LEGIBLE):
+        return image
+    cells = [
+        (row, column, f"{values[row, column]:{number}}") for row, column in np.argwhere(~hidden)
+    ]
+    longest = max((len(text) for _, _, text in cells), default=1)
+    size = min(LARGEST, room / longest)
+    if size < LEGIBLE and annotate is None:
+        return image
+    for row, column, text in cells:
+        red, green, blue, _ = image.to_rgba(values[row, column])
+        dark = 0.2126 * red + 0.7152 * green + 0.0722 * blue < DARK
+        panel.text(
+            across[column],
+            down[row],
+            text,
+            size=max(size, LEGIBLE),
+            color="white" if dark else "black",
+            ha="center",
+            va="center",
+        )
+    return image
+
+
+def cell(panel: Axes, shape: tuple[int, ...]) -> float:
+    """Width of a square cell in points, with some room for what is drawn beside the map."""
+    return min(_room(panel.xaxis, shape[1]), _room(panel.yaxis, shape[0]))
+
+
+def name_cells(axis: Axis, names: Words, places: NDArray[np.float64] | None = None) -> None:
+    """Put names, or whole numbers where there are none, beside the cells.
+
+    Names are made smaller, and where that is not enough only every so many is shown.
+    """
+    if not names:
+        axis.set_major_locator(MaxNLocator("auto", integer=True, steps=[1, 2, 5, 10]))
+        return
+    labels = names["labels"]
+    room = _room(axis, len(labels))
+    size = min(rcParams["font.size"], max(LEGIBLE, room / LINE))
+    every = ceil(LINE * LEGIBLE / room)
+    at = np.arange(len(labels)) if places is None else places
+    wide = LETTER * size * max(map(_letters, labels)) > room
+    axis.set_ticks(at[::every], **names | {"labels": labels[::every]})
+    upright = wide and isinstance(axis, XAxis)
+    axis.set_tick_params(labelsize=size, labelrotation=90 if upright else 0)
+
+
+def fit_title(panel: Axes) -> None:
+    """Make a title smaller where it is wider than its map."""
+    usual, letters = panel.title.get_fontsize(), _letters(panel.title.get_text())
+    width = _room(panel.xaxis, 1)
+    panel.title.set_fontsize(min(usual, max(LEGIBLE, width / (LETTER * max(letters, 1)))))
+
+
+def legend(panels: Sequence[Axes], kinds: Mapping[str, Words], lang: Lang) -> None:
+    """Name kinds of cells below the figure."""
+    drawn = panels[0].figure.legend(
+        [Patch(**{"facecolor": "none", **kind}) for kind in kinds.values()],
+        [""] * len(kinds),
+        loc="outside lower center",
+        ncols=len(kinds),
+        frameon=False,
+    )
+    for text, kind in zip(drawn.get_texts(), kinds, strict=True):
+        text.set(**_canvas.words(kind, lang))
+
+
+def reach(*arrays: NDArray[Any]) -> float:
+    """Return the largest finite size of a value; 1 where all are 0."""
+    sizes = [np.abs(values[np.isfinite(values)]).max(initial=0.0) for values in arrays]
+    return float(max(sizes)) or 1.0
+
+
+def _ends(centres: NDArray[np.float64]) -> tuple[float, float]:
+    step = centres[1] - centres[0] if len(centres) > 1 else 1.0
+    return float(centres[0] - step / 2), float(centres[-1] + step / 2)
+
+
+def _room(axis: Axis, count: int) -> float:
+    """Size of one of so many cells along an axis (points), with some room beside the map."""
+    width, height = axis.axes.get_window_extent().size
+    return float(
+        0.9 * (width if isinstance(axis, XAxis) else height) / axis.figure.dpi * 72 / count
+    )
+
+
+def _letters(text: str) -> float:
+    """Length of a text in Latin letters."""
+    return sum(1 / LETTER if east_asian_width(letter) in "WF" else 1.0 for letter in text)

@@ -1,0 +1,136 @@
+"""Pairs that turn with the position, as an animation."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.animation import FuncAnimation
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.patches import Circle
+from numpy.typing import ArrayLike
+
+from ropewalk import _arrays
+from ropewalk._arrays import Pairing
+from ropewalk.plot import _canvas
+from ropewalk.plot._canvas import COLOURS, Lang
+
+MOST_PAIRS = 8
+IN_A_ROW = 4
+BETWEEN_CENTRES = 2.6  # in radii
+BETWEEN_ROWS = 3.2
+A_FRAME = 120  # milliseconds
+
+
+def rotating_pairs(
+    table: ArrayLike,
+    /,
+    *,
+    positions: ArrayLike | range | None = None,
+    pairing: Pairing = "interleaved",
+    labels: Sequence[str] | None = None,
+    ax: Axes | None = None,
+    lang: Lang = "en",
+) -> FuncAnimation:
+    """Animation of the pairs of a vector, or of an encoding, as they turn with the position.
+
+    A circle a pair, with a hand that points at the first and the second feature and leaves its
+    tips behind. Every pair is drawn as large as the circle.
+
+    Parameters
+    ----------
+    table : array_like of shape (positions, dim)
+        A row a frame: an encoding, or one vector turned to some positions; `dim` even, at most 16.
+    positions : array_like or range, optional
+        Positions of the rows; 0, 1, 2 and so on unless given.
+    pairing : {"interleaved", "half"}, default "interleaved"
+        Which features form a pair, as in `rotate`.
+    labels : sequence of str, optional
+        A label a circle; "pair 0", "pair 1" and so on unless given.
+    ax : Axes, optional
+        Where to draw; a new figure unless given.
+    lang : {"en", "ja"}, default "en"
+        Language of the labels.
+
+    Returns
+    -------
+    FuncAnimation
+        To be kept as long as it plays. ``animation.save("pairs.gif", writer="pillow")`` writes a
+        file, ``animation.to_jshtml()`` a player for a notebook.
+
+    Raises
+    ------
+    ValueError
+        If `table` has not two dimensions, is empty or has not 2, 4 or up to 16 columns, `pairing`
+        is neither of the two, or `positions` or `labels` does not fit.
+
+    See Also
+    --------
+    rotation : The same pairs in one picture.
+
+    Notes
+    -----
+    An encoding in the order sin-cos turns clockwise from the top, one in the order cos-sin
+    counterclockwise from the right.
+
+    References
+    ----------
+    Su et al., RoFormer: Enhanced Transformer with Rotary Position Embedding, 2021,
+    arXiv:2104.09864, figure 1.
+
+    Examples
+    --------
+    >>> import ropewalk as rw
+    >>> from matplotlib.figure import Figure
+    >>> table = rw.sinusoidal_encoding(range(3), 4, order="cos-sin")
+    >>> animation = rw.plot.rotating_pairs(table, ax=Figure().add_subplot())
+    >>> animation.to_jshtml().count("data:image/png")
+    3
+    """
+    values, at = _canvas.rows(table, positions)
+    if values.shape[1] % 2 or values.shape[1] > 2 * MOST_PAIRS:
+        msg = (
+            f"table must have an even number of columns, at most {2 * MOST_PAIRS}, "
+            f"got {values.shape[1]}"
+        )
+        raise ValueError(msg)
+    count = values.shape[1] // 2
+    default = [_canvas.words("pair {}", lang, pair) for pair in range(count)]
+    titles = _canvas.own_words(labels, default, lang)
+    pairs = (
+        values.reshape(-1, count, 2)
+        if _arrays.is_interleaved(pairing)
+        else values.reshape(-1, 2, count).swapaxes(1, 2)
+    )
+    longest = np.hypot(pairs[..., 0], pairs[..., 1]).max(axis=0)
+    pairs = pairs / np.where(longest > 0, longest, 1)[:, np.newaxis]
+    places = np.arange(count)
+    columns = min(count, IN_A_ROW)
+    rows = -(-count // IN_A_ROW)
+    centres = np.stack(
+        [BETWEEN_CENTRES * (places % IN_A_ROW), -BETWEEN_ROWS * (places // IN_A_ROW)], axis=1
+    )
+    ax = _canvas.axes(ax, 0.6 + 1.8 * rows)
+    hands, trails = [], []
+    for place, (centre, title) in enumerate(zip(centres, titles, strict=True)):
+        colour = COLOURS[place % len(COLOURS)]
+        ax.add_patch(Circle((centre[0], centre[1]), 1, fill=False, color="0.55"))
+        trails += ax.plot([], [], ".", color=colour, alpha=0.4, markersize=4)
+        hands += ax.plot([], [], color=colour, linewidth=2, marker="o", markevery=[1])
+        ax.text(centre[0], centre[1] - 1.35, "", ha="center", va="center").set(**title)
+    said = ax.text(BETWEEN_CENTRES * (columns - 1) / 2, 1.4, "", ha="center", va="center")
+    ax.set(
+        aspect="equal",
+        xlim=(-1.2, BETWEEN_CENTRES * (columns - 1) + 1.2),
+        ylim=(-BETWEEN_ROWS * (rows - 1) - 1.7, 1.7),
+    )
+    ax.set_axis_off()
+
+    def show(frame: int) -> list[Artist]:
+        for place, (hand, trail) in enumerate(zip(hands, trails, strict=True)):
+            tips = centres[place] + pairs[: frame + 1, place]
+            hand.set_data(*np.transpose([centres[place], tips[-1]]))
+            trail.set_data(*tips.T)
+        said.set(**_canvas.words("position {:g}", lang, at[frame]))
+        return [*trails, *hands, said]
+
+    return FuncAnimation(ax.figure.figure, show, frames=len(at), interval=A_FRAME)

@@ -1,0 +1,106 @@
+"""Every public figure is legible: in light and dark styles, in both languages, 600 pixels wide."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from matplotlib import pyplot as plt
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.text import Text
+from matplotlib.transforms import Bbox
+from numpy.typing import NDArray
+from tests.plot.examples import EXAMPLES, figures_of
+
+import ropewalk as rw
+from ropewalk.plot._canvas import Lang
+
+names = pytest.mark.parametrize("name", rw.plot.__all__)
+styles = pytest.mark.parametrize("style", ["default", "dark_background"])
+languages = pytest.mark.parametrize("lang", ["en", "ja"])
+
+
+@pytest.fixture(autouse=True)
+def _screenless() -> Iterator[None]:
+    plt.switch_backend("agg")
+    yield
+    plt.close("all")
+
+
+def drawn_with_texts_apart(
+    figure: Figure, monkeypatch: pytest.MonkeyPatch
+) -> tuple[NDArray[np.float64], list[Text]]:
+    """Return the pixels of a figure without its texts, and the texts that would be drawn."""
+    texts: list[Text] = []
+    canvas = FigureCanvasAgg(figure)
+    figure.set_dpi(100)
+    with monkeypatch.context() as patch:
+        patch.setattr(Text, "draw", lambda self, _: texts.append(self))
+        canvas.draw()  # type: ignore[no-untyped-call]
+    rendered = np.asarray(canvas.buffer_rgba())  # type: ignore[no-untyped-call]
+    pixels = rendered[::-1, :, :3] / 255
+    return pixels, [text for text in texts if text.get_visible() and text.get_text().strip()]
+
+
+def beneath(pixels: NDArray[np.float64], box: Bbox) -> NDArray[np.float64]:
+    """Return the usual colour of the pixels of a box."""
+    rows, columns = pixels.shape[:2]
+    left, right = np.clip([int(box.x0), int(box.x1) + 1], 0, columns)
+    low, high = np.clip([int(box.y0), int(box.y1) + 1], 0, rows)
+    return np.median(pixels[low:high, left:right].reshape(-1, 3), axis=0)
+
+
+def contrast(a: NDArray[np.float64], b: NDArray[np.float64]) -> float:
+    """Contrast of two colours as WCAG 2.2 defines it, from 1 to 21."""
+
+    def luminance(colour: NDArray[np.float64]) -> float:
+        linear = np.where(colour <= 0.04045, colour / 12.92, ((colour + 0.055) / 1.055) ** 2.4)
+        return float(linear @ [0.2126, 0.7152, 0.0722])
+
+    dark, bright = sorted([luminance(np.asarray(a)), luminance(np.asarray(b))])
+    return (bright + 0.05) / (dark + 0.05)
+
+
+def test_every_public_figure_has_an_example() -> None:
+    assert sorted(EXAMPLES) == sorted(rw.plot.__all__)
+
+
+@names
+@styles
+def test_texts_and_lines_stand_out_from_what_lies_beneath(
+    name: str, style: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Texts by 3 to 1, as WCAG 2.2 asks of large ones; of lines it is enough to be seen."""
+    with plt.style.context(style):
+        for figure in figures_of(EXAMPLES[name]("en")):
+            pixels, texts = drawn_with_texts_apart(figure, monkeypatch)
+            for text in texts:
+                if text.get_path_effects():  # a rim sets it off from anything
+                    continue
+                ground = beneath(pixels, text.get_window_extent())
+                assert contrast(ground, np.array(to_rgb(text.get_color()))) > 3, text
+            ground = np.array(to_rgb(figure.get_facecolor()))
+            for line in figure.findobj(Line2D):
+                assert contrast(ground, np.array(to_rgb(line.get_color()))) > 1.2, line
+
+
+@names
+@languages
+def test_at_600_pixels_texts_are_whole_and_apart_and_can_be_read(
+    name: str, lang: Lang, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for figure in figures_of(EXAMPLES[name](lang)):
+        assert figure.get_size_inches()[0] == 6
+        _, texts = drawn_with_texts_apart(figure, monkeypatch)
+        # Two pixels less on every side: boxes are larger than the letters in them.
+        boxes = [(text, text.get_window_extent().padded(-2)) for text in texts]
+        for i, (text, box) in enumerate(boxes):
+            assert float(text.get_fontsize()) >= 6, text
+            assert box.x0 >= 0, text
+            assert box.y0 >= 0, text
+            assert box.x1 <= figure.bbox.x1, text
+            assert box.y1 <= figure.bbox.y1, text
+            for other, its_box in boxes[:i]:
+                assert not box.overlaps(its_box), (text, other)
