@@ -1,5 +1,7 @@
 """The notebooks run from a clean kernel, and what is committed is what they give."""
 
+import ast
+import re
 from pathlib import Path
 from typing import Any
 
@@ -7,7 +9,25 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
-NOTEBOOKS = sorted((Path(__file__).parents[1] / "notebooks").glob("*.ipynb"))
+ENGLISH = sorted((Path(__file__).parents[1] / "notebooks").glob("*.ipynb"))
+NOTEBOOKS = [*ENGLISH, *(path.parent / "ja" / path.name for path in ENGLISH)]
+# What a notebook finds, by an expression of its names, and what it must be by calculation.
+RESULTS = {
+    "00_tour": (
+        "[len(entries), after <= tau * before, card['RoPE', 'relative only'].holds]",
+        [244, True, True],
+    ),
+    "01_sinusoidal": (
+        "[*phi[:8].tolist(), round(float((table[7] ** 2).sum()), 12)]",
+        [0, 0, 2, 2, 4, 4, 6, 6, 64.0],
+    ),
+    # 2 * 255 changes of eight digits, but for carries that 255 has not made: 502 in 255 steps.
+    "02_rotation": ("[*binary[252].tolist(), int(flips.sum())]", [0, 0, 1, 1, 1, 1, 1, 1, 502]),
+    "03_schedules": ("[int(unfinished.sum()), round(float(max(right)), 12)]", [18, 1.0]),
+    "04_attention": ("(demo / demo.sum()).round(4).tolist()", [0.3529, 0.1176, 0.4706, 0.0588]),
+    "05_polygons": ("[round(areas[0], 12), round(ratio, 12)]", [6.0, round(2 / 3, 12)]),
+    "06_properties": ("[len(slow), int(scores.argmax())]", [18, 5000]),
+}
 
 
 def read(path: Path) -> Any:
@@ -26,11 +46,19 @@ def texts(notebook: Any) -> list[str]:
     ]
 
 
+def code(notebook: Any) -> list[str]:
+    return [cell.source for cell in notebook.cells if cell.cell_type == "code"]
+
+
 def figures(notebook: Any) -> int:
     return sum("image/png" in output.get("data", {}) for output in outputs(notebook))
 
 
-@pytest.fixture(params=NOTEBOOKS, ids=lambda path: path.stem, scope="module")
+def name(path: Path) -> str:
+    return f"ja-{path.stem}" if path.parent.name == "ja" else path.stem
+
+
+@pytest.fixture(params=NOTEBOOKS, ids=name, scope="module")
 def path(request: pytest.FixtureRequest) -> Path:
     return Path(request.param)
 
@@ -45,17 +73,46 @@ def executed(path: Path, tmp_path_factory: pytest.TempPathFactory) -> Any:
         environment.setenv("IPYTHONDIR", str(directory))
         client = NotebookClient(
             notebook,
-            timeout=120,
+            timeout=60,
             kernel_name="python3",
             coalesce_streams=True,  # what a cell prints may come in any number of pieces
             resources={"metadata": {"path": directory}},
         )
+        result = nbformat.v4.new_code_cell(f"print({RESULTS[path.stem][0]})")  # type: ignore[no-untyped-call]
+        notebook.cells.append(result)
         client.execute()
+        notebook.cells.remove(result)
+    notebook.result = result.outputs[0].text
     return notebook
 
 
-def test_there_are_notebooks() -> None:
-    assert NOTEBOOKS
+def test_the_course_is_complete() -> None:
+    lessons = ["tour", "sinusoidal", "rotation", "schedules", "attention", "polygons", "properties"]
+    assert [path.stem for path in ENGLISH] == [f"0{i}_{lesson}" for i, lesson in enumerate(lessons)]
+
+
+@pytest.mark.parametrize("english", ENGLISH, ids=name)
+def test_the_japanese_notebook_has_the_same_code(english: Path) -> None:
+    japanese = read(english.parent / "ja" / english.name)
+    assert code(japanese) == code(read(english))
+
+
+@pytest.mark.parametrize("english", ENGLISH, ids=name)
+def test_the_japanese_notebook_has_the_same_cells(english: Path) -> None:
+    japanese = read(english.parent / "ja" / english.name)
+    cells = [(cell.id, cell.cell_type) for cell in japanese.cells]
+    assert cells == [(cell.id, cell.cell_type) for cell in read(english).cells]
+
+
+@pytest.mark.parametrize("english", ENGLISH, ids=name)
+def test_the_japanese_notebook_speaks_japanese(english: Path) -> None:
+    japanese = read(english.parent / "ja" / english.name)
+    prose = [cell.source for cell in japanese.cells if cell.cell_type == "markdown"]
+    assert [text for text in prose if not re.search("[ぁ-んァ-ン]", text)] == []
+
+
+def test_notebook_finds_what_it_must(path: Path, executed: Any) -> None:
+    assert ast.literal_eval(executed.result) == RESULTS[path.stem][1]
 
 
 def test_notebook_runs_without_a_word_on_standard_error(executed: Any) -> None:
@@ -75,7 +132,7 @@ def test_notebook_is_a_lesson_of_small_cells(path: Path) -> None:
     cells = read(path).cells
     assert len(cells) <= 40
     assert cells[0].source.startswith("# ")
-    assert cells[-1].source.startswith("## Sources")
+    assert cells[-1].source.startswith(("## Sources", "## 出典"))
     assert max(len(cell.source.splitlines()) for cell in cells if cell.cell_type == "code") <= 10
 
 
