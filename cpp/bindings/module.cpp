@@ -38,7 +38,7 @@ bool signalled() {
 } // namespace ropewalk
 
 // No state that calls share but atomics, tables made under std::call_once and the pool's locks.
-PYBIND11_MODULE(_core, m, py::mod_gil_not_used()) {
+PYBIND11_MODULE(_main, m, py::mod_gil_not_used()) {
     ropewalk::choose_kernels();
     ropewalk::Interruption::signalled = ropewalk::signalled;
     m.attr("version") = ROPEWALK_VERSION;
@@ -49,4 +49,14 @@ PYBIND11_MODULE(_core, m, py::mod_gil_not_used()) {
     ropewalk::register_attention(m);
     ropewalk::register_encodings(m);
     ropewalk::register_rotary(m);
+}
+
+// In a subinterpreter of Python 3.11 pybind11 would wait for ever, before any code above is run.
+PYBIND11_PLUGIN_IMPL(_core) {
+    if (PyInterpreterState_Get() != PyInterpreterState_Main()) {
+        PyErr_SetString(PyExc_ImportError,
+                        "ropewalk runs in Python's main interpreter alone, as NumPy does");
+        return nullptr;
+    }
+    return PyInit__main();
 }

@@ -2,9 +2,23 @@
 
 #include <cstring>
 #include <vector>
+#ifdef ROPEWALK_HAS_AVX2
+#include <cpuid.h>
+#endif
 
 namespace ropewalk {
 namespace {
+
+#ifdef ROPEWALK_HAS_AVX2
+// Not every compiler's __builtin_cpu_supports knows this one.
+bool has_f16c() {
+    unsigned a = 0;
+    unsigned b = 0;
+    unsigned c = 0;
+    unsigned d = 0;
+    return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;
+}
+#endif
 
 std::vector<const Kernels*> probe() {
     std::vector<const Kernels*> found;
@@ -15,8 +29,7 @@ std::vector<const Kernels*> probe() {
         found.push_back(&avx512_kernels);
 #endif
 #ifdef ROPEWALK_HAS_AVX2
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-        __builtin_cpu_supports("f16c"))
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c())
         found.push_back(&avx2_kernels);
 #endif
 #ifdef ROPEWALK_HAS_NEON

@@ -79,8 +79,9 @@ double largest_error(const std::vector<T>& x, const std::vector<T>& y,
                      long double (*function)(long double)) {
     long double largest = 0;
     for (std::size_t i = 0; i < x.size(); ++i) {
-        const long double exact = function(x[i]);
-        largest = std::max(largest, std::abs(y[i] - exact) / unit_in_last_place<T>(exact));
+        const long double exact = function(static_cast<long double>(x[i]));
+        const long double error = std::abs(static_cast<long double>(y[i]) - exact);
+        largest = std::max(largest, error / unit_in_last_place<T>(exact));
     }
     return static_cast<double>(largest);
 }

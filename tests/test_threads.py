@@ -1,0 +1,156 @@
+"""Many threads of Python call everything at once, while numbers of threads change and calls stop.
+
+``SOAK_SECONDS=60`` in the environment makes the soak as long.
+"""
+
+import _thread
+import os
+import random
+import re
+import signal
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from threading import Timer
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.conftest import RunPython
+
+import ropewalk as rw
+
+SECONDS = float(os.environ.get("SOAK_SECONDS", "2"))
+THREADS = 8
+
+
+@pytest.fixture(autouse=True)
+def threads_as_before() -> Iterator[None]:
+    before = rw.get_num_threads()
+    yield
+    rw.set_num_threads(before)
+
+
+def refused(call: Callable[[], Any], message: str) -> str:
+    with pytest.raises(ValueError, match=message) as refusal:
+        call()
+    return str(refusal.value)
+
+
+@pytest.fixture(scope="module")
+def calls() -> dict[str, Callable[[], Any]]:
+    """Calls large enough for the pool beside small ones, by every way into the core."""
+    rng = np.random.default_rng(20170612)
+    x = rng.standard_normal((4, 500, 64), np.float32)
+    q, k, v = rng.standard_normal((3, 4, 200, 32), np.float32)
+    weight = rng.standard_normal((96, 96))
+    queries = rng.standard_normal((150, 96))
+    radians = np.linspace(1, 0, 32)
+    return {
+        "table": partial(rw.sinusoidal_encoding, range(3000), 64, dtype=np.float32),
+        "small table": partial(rw.sinusoidal_encoding, [0.5, -7], 4),
+        "new frequencies": lambda: rw.sinusoidal_encoding(
+            range(500), frequencies=rw.frequencies.from_radians(radians)
+        ),
+        "rotation": partial(rw.rotate, x),
+        "rotation by tables": lambda: rw.rotate_by(x, *rw.rotary_tables(range(500), 64)),
+        "softmax": partial(rw.softmax, x, axis=1),
+        "attention": partial(rw.attention, q, k, v, causal=True),
+        "decoding": partial(rw.attention, q[:, :1], k, v, causal=True, offset=199),
+        "partial attention": lambda: np.concatenate(
+            [part.ravel() for part in rw.attention_with_lse(q, k, v, window=(50, 0))]
+        ),
+        "heads": partial(
+            rw.multi_head_attention,
+            queries,
+            heads=4,
+            query_weight=weight,
+            key_weight=weight,
+            value_weight=weight,
+        ),
+        "refusal": partial(
+            refused, partial(rw.rotate, x, range(3)), r"^positions must have no axis"
+        ),
+    }
+
+
+def bits(result: Any) -> bytes:
+    return result.encode() if isinstance(result, str) else result.tobytes()
+
+
+def soak(calls: dict[str, Callable[[], Any]], expected: dict[str, bytes], seed: int) -> int:
+    """Make calls until the time is over, and return how many."""
+    choose = random.Random(seed)
+    end = time.monotonic() + SECONDS
+    made = 0
+    while time.monotonic() < end:
+        name = choose.choice(list(calls))
+        if choose.random() < 0.2:
+            rw.set_num_threads(choose.randint(1, 6))
+        with rw.num_threads(choose.randint(1, 6)):
+            assert bits(calls[name]()) == expected[name], name
+        assert bits(calls[name]()) == expected[name], name
+        made += 2
+    return made
+
+
+class Interrupted(Exception):
+    """What the signal raises."""
+
+
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    def interrupt(*_: object) -> None:
+        raise Interrupted
+
+    before = signal.signal(signal.SIGINT, interrupt)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def interrupted(call: Callable[[], Any]) -> None:
+    timer = Timer(0.1, _thread.interrupt_main)
+    timer.start()
+    call()
+    timer.join()
+
+
+@pytest.mark.usefixtures("interruptible")
+@pytest.mark.timeout(300 + 2 * SECONDS)
+def test_results_do_not_depend_on_what_other_threads_do(
+    calls: dict[str, Callable[[], Any]],
+) -> None:
+    with rw.num_threads(1):
+        expected = {name: bits(call()) for name, call in calls.items()}
+    q = np.ones((8, 4000, 64), np.float32)  # some seconds of work, if nobody stops it
+    with ThreadPoolExecutor(THREADS) as pool:
+        soaks = [pool.submit(soak, calls, expected, seed) for seed in range(THREADS)]
+        while not all(one.done() for one in soaks):
+            with pytest.raises(Interrupted):
+                interrupted(partial(rw.attention, q, q, q))
+        assert min(one.result() for one in soaks) > 0
+
+
+IN_A_SUBINTERPRETER = """
+try:
+    import _interpreters
+except ModuleNotFoundError:  # before Python 3.13
+    import _xxsubinterpreters as _interpreters
+
+_interpreters.run_string(_interpreters.create(), '''
+import warnings
+
+warnings.simplefilter("ignore")  # NumPy warns before it is asked for much
+try:
+    import ropewalk
+except ImportError as error:
+    print("refused:", error)
+''')
+"""
+
+
+def test_a_subinterpreter_is_refused(run_python: RunPython) -> None:
+    result = run_python(IN_A_SUBINTERPRETER)
+    assert re.match("refused: .*interpreter", result.stdout)
+    assert result.returncode == 0
