@@ -46,7 +46,9 @@ __all__ = [
     "bias",
     "binary_encoding",
     "convert_pairing",
+    "dask",
     "embed",
+    "explorer",
     "frequencies",
     "geometry",
     "get_num_threads",
@@ -81,7 +83,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> ModuleType:
-    if name in {"articles", "bias", "geometry", "plot", "properties"}:
+    if name in {"articles", "bias", "dask", "explorer", "geometry", "plot", "properties"}:
         # Loaded when first asked for.
         return import_module(f"ropewalk.{name}")
     msg = f"module 'ropewalk' has no attribute {name!r}"

@@ -15,7 +15,7 @@ import numpy as np
 
 from ropewalk import _arrays, _core
 
-EXTRAS = ("matplotlib", "ml_dtypes")
+EXTRAS = ("anywidget", "dask", "matplotlib", "ml_dtypes")
 MOST_THREADS = 1024
 
 # Set for the process, for a block of code, and found when nothing was set.

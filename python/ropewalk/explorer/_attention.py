@@ -1,0 +1,339 @@
+"""Attention of many heads: weights, stages, masks, temperature, and the polygon of 2-D values."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import traitlets
+from numpy.typing import ArrayLike, NDArray
+
+from ropewalk import AttentionStages, _arrays, attention_stages
+from ropewalk.explorer._view import LARGEST_SIDE, Picture, View, packed
+from ropewalk.geometry import convex_hull
+
+THUMBNAIL = 32  # most cells along the side of a thumbnail
+
+
+class AttentionView(View):
+    """Weights of attention, as `attention` shows them.
+
+    Attributes
+    ----------
+    head : int
+        Which of the heads is shown large, counted over all leading axes.
+    stage : str
+        Which stage of it: one of `stages`.
+    causal, masked : bool
+        Whether keys after the query, and those the given mask hides, are masked.
+    left, right : int or None
+        The window: how many keys before and after a query it sees; None is all.
+    temperature : float
+        What the logits are divided by.
+    tokens, key_tokens : list of str
+        The queries and the keys.
+    """
+
+    _answered = ("head", "stage")
+
+    head = traitlets.Int(0).tag(sync=True)
+    stage = traitlets.Unicode("weights").tag(sync=True)
+    stages = traitlets.List(traitlets.Unicode(), read_only=True).tag(sync=True)
+    causal = traitlets.Bool(False).tag(sync=True)
+    left = traitlets.Int(None, min=0, allow_none=True).tag(sync=True)
+    right = traitlets.Int(None, min=0, allow_none=True).tag(sync=True)
+    masked = traitlets.Bool(False).tag(sync=True)
+    temperature = traitlets.Float(1.0).tag(sync=True)
+    tokens = traitlets.List(traitlets.Unicode(), read_only=True).tag(sync=True)
+    key_tokens = traitlets.List(traitlets.Unicode(), read_only=True).tag(sync=True)
+    heads = traitlets.List(traitlets.Unicode(), read_only=True).tag(sync=True)
+    placed = traitlets.Bool(read_only=True).tag(sync=True)
+    maskable = traitlets.Bool(read_only=True).tag(sync=True)
+
+    def __init__(
+        self,
+        given: NDArray[np.float64] | AttentionStages,
+        tokens: Sequence[str],
+        key_tokens: Sequence[str],
+        *,
+        value: NDArray[np.float64] | None,
+        mask: NDArray[np.bool_] | None,
+        offset: int | None,
+        title: str,
+    ) -> None:
+        super().__init__("attention", title)
+        self._stages = given if isinstance(given, AttentionStages) else None
+        self._given = np.asarray(_weights_of(given), dtype=np.float64)
+        self._value, self._mask, self._offset = value, mask, offset
+        leading, (queries, keys) = self._given.shape[:-2], self._given.shape[-2:]
+        names = [", ".join(map(str, index)) for index in np.ndindex(leading)]
+        self.set_trait("heads", [f"head {name}" if name else "weights" for name in names])
+        self.set_trait("tokens", list(tokens))
+        self.set_trait("key_tokens", list(key_tokens))
+        self.set_trait("placed", offset is not None or queries == keys)
+        self.set_trait("maskable", mask is not None)
+        self.set_trait("stages", list(self._computed()))
+        self._refresh()
+        self.observe(self._refresh, ["causal", "left", "right", "masked", "temperature"])
+        self.observe(self._draw, ["head", "stage"])
+
+    @traitlets.validate("head")
+    def _valid_head(self, proposal: Any) -> int:
+        head: int = proposal["value"]
+        if not 0 <= head < len(self.heads):
+            msg = f"head must be from 0 to {len(self.heads) - 1}, got {head}"
+            raise traitlets.TraitError(msg)
+        return head
+
+    @traitlets.validate("stage")
+    def _valid_stage(self, proposal: Any) -> str:
+        stage: str = proposal["value"]
+        if stage not in self.stages:
+            msg = f"stage must be one of {', '.join(map(repr, self.stages))}, got {stage!r}"
+            raise traitlets.TraitError(msg)
+        return stage
+
+    @traitlets.validate("causal", "left", "right")
+    def _valid_place(self, proposal: Any) -> Any:
+        value = proposal["value"]
+        if value is not None and value is not False and not self.placed:
+            queries, keys = len(self.tokens), len(self.key_tokens)
+            msg = f"{proposal['trait'].name} needs offset {_arrays.which_offset(queries, keys)}"
+            raise traitlets.TraitError(msg)
+        return value
+
+    @traitlets.validate("temperature")
+    def _valid_temperature(self, proposal: Any) -> float:
+        temperature: float = proposal["value"]
+        if not 0 < temperature < np.inf:
+            msg = f"temperature must be positive and finite, got {temperature}"
+            raise traitlets.TraitError(msg)
+        return temperature
+
+    def _choices(self, name: str) -> Sequence[object]:
+        return range(len(self.heads)) if name == "head" else self.stages
+
+    def _refresh(self, _change: object = None) -> None:
+        """Compute all stages of all heads anew, and draw the one that is shown."""
+        self._maps = self._computed()
+        self._thumbnails = packed(_thumbnails(self._maps["weights"]))
+        self._draw()
+
+    def _computed(self) -> dict[str, NDArray[np.float64]]:
+        """Return the stages, each of shape (heads, query length, key length or value dim)."""
+        changed = self.causal or self.masked or self.temperature != 1
+        changed = changed or self.left is not None or self.right is not None
+        maps = {"weights": self._given}
+        if self._stages is not None:
+            maps = {"scores": self._stages.scores, "capped": self._stages.capped}
+            if self._stages.capped is self._stages.scores:
+                del maps["capped"]
+            maps |= {"biased": self._stages.biased, "weights": self._given}
+        if changed or self._value is not None:
+            new = self._again()
+            if changed:
+                maps |= {name: getattr(new, name) for name in maps if name in {"biased", "weights"}}
+            if self._value is not None:
+                # Rows that sum to less than 1, by a sink, have an output that is as much smaller.
+                sums = 1.0 if changed else self._given.sum(axis=-1, keepdims=True)
+                maps["output"] = new.output * sums
+        return {
+            name: np.asarray(array, np.float64).reshape(len(self.heads), *array.shape[-2:])
+            for name, array in maps.items()
+        }
+
+    def _again(self) -> AttentionStages:
+        """Return attention with these logits, through the switches that are on.
+
+        Queries and keys are zeros, so that the logits are the bias alone.
+        """
+        if self._stages is not None:
+            logits = np.asarray(self._stages.biased, dtype=np.float64)
+        else:
+            with np.errstate(divide="ignore"):
+                logits = np.log(self._given)
+        *leading, queries, keys = logits.shape
+        query, key = np.zeros((*leading, queries, 1)), np.zeros((*leading, keys, 1))
+        window = (self.left, self.right)
+        return attention_stages(
+            query,
+            key,
+            key if self._value is None else self._value,
+            causal=self.causal,
+            window=None if window == (None, None) else window,
+            offset=self._offset,
+            mask=self._mask if self.masked else None,
+            bias=logits / self.temperature,
+        )
+
+    def _picture(self) -> Picture:
+        shown = self._maps[self.stage]
+        sizes = np.abs(shown[np.isfinite(shown)])
+        picture = {
+            "thumbnails": self._thumbnails,
+            "map": packed(shown[self.head]),
+            "reach": float(sizes.max(initial=0.0)) or 1.0,
+        }
+        if self._value is not None and self._value.shape[-1] == 2:
+            leading = self._given.shape[:-2]
+            value = np.broadcast_to(self._value, (*leading, *self._value.shape[-2:]))
+            values = value.reshape(len(self.heads), -1, 2)[self.head]
+            output = self._maps["output"][self.head]
+            picture["plane"] = {
+                "weights": packed(self._maps["weights"][self.head]),
+                "values": packed(values),
+                "outputs": packed(output),
+                "value_hull": packed(convex_hull(values)),
+                "output_hull": packed(convex_hull(output)),
+            }
+        return picture
+
+
+def attention(
+    weights: ArrayLike | AttentionStages,
+    /,
+    *,
+    tokens: Sequence[str] | None = None,
+    key_tokens: Sequence[str] | None = None,
+    value: ArrayLike | None = None,
+    mask: ArrayLike | None = None,
+    offset: int | None = None,
+    title: str = "Attention",
+) -> AttentionView:
+    """Explore attention weights: all heads small, one large, tokens beside it.
+
+    Move over the large map, or walk it with the arrow keys, to read a query, a key and their
+    weight. Keys can be masked, the logits divided by a temperature, and stages stepped through. Of
+    values with two features the polygon is shown, and that of the outputs within it.
+
+    Parameters
+    ----------
+    weights : array_like, shape (..., query length, key length), or AttentionStages
+        Weights from 0 to 1, such as `ropewalk.attention_weights` returns, each index of the leading
+        axes a head, both lengths at most 4096; or the result of `ropewalk.attention_stages`, to
+        step through its stages.
+    tokens : sequence of str, optional
+        The queries, and the keys too where they are as many; numbers unless given.
+    key_tokens : sequence of str, optional
+        The keys.
+    value : array_like, shape (..., key length, value dim), optional
+        Values, finite; leading axes broadcast to those of `weights`. They add the stage "output",
+        and the polygon where they have two features.
+    mask : array_like of bool, shape (..., query length, key length), optional
+        A mask to switch on and off, True where a query sees a key.
+    offset : int, optional
+        Position of the first query minus that of the first key, as in `ropewalk.attention`. 0 where
+        both lengths are equal; where they differ, causal masks and windows need it.
+    title : str, default "Attention"
+        What stands above the view.
+
+    Returns
+    -------
+    AttentionView
+        A widget, whose attributes are its controls.
+
+    Raises
+    ------
+    TypeError
+        For arguments of the wrong kind.
+    ValueError
+        If a shape does not fit, a weight lies outside of 0 to 1, a value is not finite, or tokens
+        are not as many as needed.
+
+    See Also
+    --------
+    ropewalk.plot.attention_weights : The same as a figure.
+
+    Notes
+    -----
+    Weights are shown as they are given until something is switched on. What is then shown, and
+    outputs, `ropewalk.attention_stages` computes from the logarithms of the weights (or the biased
+    scores of the stages): rows sum to 1, also those that a sink had left below. Temperature T makes
+    softmax(logits / T). The page gets float32.
+
+    References
+    ----------
+    Vig, A Multiscale Visualization of Attention in the Transformer Model, 2019, arXiv:1906.05714.
+
+    Examples
+    --------
+    >>> import ropewalk as rw
+    >>> x = [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]
+    >>> view = rw.explorer.attention(rw.attention_weights(x, x), tokens=["猫", "が", "眠る"])
+    >>> view.causal, view.temperature = True, 0.5
+    >>> view.stages
+    ['weights']
+    >>> page = view.html()
+    """
+    given = weights if isinstance(weights, AttentionStages) else _checked_weights(weights)
+    shape = _weights_of(given).shape
+    if len(shape) < 2 or 0 in shape or max(shape[-2:]) > LARGEST_SIDE:
+        msg = (
+            "weights must have shape (..., query length, key length), none of it 0, both lengths "
+            f"at most {LARGEST_SIDE}, got {shape}"
+        )
+        raise ValueError(msg)
+    rows, columns = shape[-2:]
+    if key_tokens is None and rows == columns:
+        key_tokens = tokens
+    return AttentionView(
+        given,
+        _labels("tokens", tokens, rows),
+        _labels("key_tokens", key_tokens, columns),
+        value=None if value is None else _checked_value(value, shape),
+        mask=None if mask is None else _checked_mask(mask, shape),
+        offset=None if offset is None else _arrays.integer("offset", offset),
+        title=title,
+    )
+
+
+def _weights_of(given: NDArray[np.float64] | AttentionStages) -> NDArray[Any]:
+    return given.weights if isinstance(given, AttentionStages) else given
+
+
+def _checked_weights(weights: ArrayLike) -> NDArray[np.float64]:
+    array = _arrays.data("weights", weights).astype(np.float64)
+    wrong = array[~((array >= 0) & (array <= 1))]
+    if wrong.size:
+        msg = f"weights must be from 0 to 1, got {wrong[0]}"
+        raise ValueError(msg)
+    return array
+
+
+def _checked_value(value: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.float64]:
+    array = _arrays.data("value", value).astype(np.float64)
+    if array.ndim < 2 or array.shape[-2] != shape[-1] or array.shape[-1] == 0:
+        msg = f"value must have shape (..., {shape[-1]}, value dim), got {array.shape}"
+        raise ValueError(msg)
+    _arrays.check_broadcast("value", array.shape[:-2], shape[:-2], "the leading axes of weights")
+    if not np.isfinite(array).all():
+        msg = "value must be finite, got infinities or NaN"
+        raise ValueError(msg)
+    return array
+
+
+def _checked_mask(mask: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.bool_]:
+    array = _arrays.boolean_mask("mask", mask, "a query sees a key")
+    _arrays.check_broadcast("mask", array.shape, shape, "the shape of weights")
+    return array
+
+
+def _labels(name: str, tokens: Sequence[str] | None, count: int) -> Sequence[str]:
+    if tokens is None:
+        return [str(i) for i in range(count)]
+    if len(tokens) != count:
+        msg = f"{name} must be {count} strings, got {len(tokens)}"
+        raise ValueError(msg)
+    for token in tokens:
+        if not isinstance(token, str):  # what a type checker would have said
+            msg = f"{name} must be strings, got {token!r}"  # type: ignore[unreachable]
+            raise TypeError(msg)
+    return tokens
+
+
+def _thumbnails(weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the largest weight of each block of cells, so that no peak is lost."""
+    for axis in (-2, -1):
+        length = weights.shape[axis]
+        step = -(-length // THUMBNAIL)
+        weights = np.maximum.reduceat(weights, range(0, length, step), axis=axis)
+    return weights

@@ -1,0 +1,185 @@
+"""The sinusoidal encoding: its heat map, the wave of a dimension, the hands of a position."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import traitlets
+from numpy.typing import ArrayLike, NDArray
+
+from ropewalk import _arrays, frequencies, sinusoidal_encoding
+from ropewalk.explorer._view import LARGEST_SIDE, Picture, View, packed
+from ropewalk.frequencies import Frequencies
+
+SCHEDULES = ("standard", "linear", "ntk", "yarn")
+
+
+class EncodingView(View):
+    """A table of the sinusoidal encoding, as `encoding` shows it.
+
+    Attributes
+    ----------
+    dim : int
+        Width of the encoding, even, from 4.
+    base : float
+        Base of the frequencies.
+    schedule : {"standard", "linear", "ntk", "yarn"}
+        How a longer context is reached.
+    factor : float
+        By how much, from 1 to 1e9; the standard schedule has none.
+    """
+
+    _answered = ("schedule",)
+
+    dim = traitlets.Int(4, min=4, max=LARGEST_SIDE).tag(sync=True)
+    base = traitlets.Float(10000.0).tag(sync=True)
+    schedule = traitlets.Enum(SCHEDULES, "standard").tag(sync=True)
+    factor = traitlets.Float(8.0, min=1.0, max=1e9).tag(sync=True)
+    rows = traitlets.List(traitlets.Unicode(), read_only=True).tag(sync=True)
+
+    def __init__(
+        self,
+        positions: NDArray[np.float64],
+        dim: int,
+        *,
+        base: float,
+        schedule: str,
+        factor: float,
+        trained_length: int,
+        title: str,
+    ) -> None:
+        super().__init__("encoding", title, dim=dim, base=base, schedule=schedule, factor=factor)
+        self._positions, self._trained_length = positions, trained_length
+        self.set_trait("rows", [f"{position:.17g}" for position in positions])
+        self._draw()
+        self.observe(self._draw, ["dim", "base", "schedule", "factor"])
+
+    @traitlets.validate("dim")
+    def _valid_dim(self, proposal: Any) -> int:
+        dim: int = proposal["value"]
+        if dim % 2:
+            msg = f"dim must be even, got {dim}"
+            raise traitlets.TraitError(msg)
+        return dim
+
+    @traitlets.validate("base")
+    def _valid_base(self, proposal: Any) -> float:
+        base: float = proposal["value"]
+        if not 0 < base < np.inf:
+            msg = f"base must be positive and finite, got {base}"
+            raise traitlets.TraitError(msg)
+        return base
+
+    def _choices(self, name: str) -> Sequence[object]:
+        assert name == "schedule"
+        return SCHEDULES
+
+    def frequencies(self) -> Frequencies:
+        """Return the frequencies that the controls choose."""
+        if self.schedule == "linear":
+            return frequencies.linear(self.dim, factor=self.factor, base=self.base)
+        if self.schedule == "ntk":
+            return frequencies.ntk(self.dim, factor=self.factor, base=self.base)
+        if self.schedule == "yarn":
+            return frequencies.yarn(
+                self.dim, factor=self.factor, trained_length=self._trained_length, base=self.base
+            )
+        return frequencies.standard(self.dim, base=self.base)
+
+    def _picture(self) -> Picture:
+        chosen = self.frequencies()
+        return {
+            "table": packed(sinusoidal_encoding(self._positions, frequencies=chosen)),
+            "wavelengths": packed(chosen.wavelengths),
+        }
+
+
+def encoding(
+    positions: ArrayLike | range,
+    dim: int,
+    /,
+    *,
+    base: float = 10000.0,
+    schedule: str = "standard",
+    factor: float = 8.0,
+    trained_length: int = 2048,
+    title: str = "Sinusoidal encoding",
+) -> EncodingView:
+    """Explore the sinusoidal encoding: heat map, waves and clock hands.
+
+    Move over the heat map, or walk it with the arrow keys: the wave of the dimension and the hands
+    of the position follow. Base, width, schedule and factor are controls.
+
+    Parameters
+    ----------
+    positions : array_like or range of shape (positions,)
+        The rows (tokens), 1 to 4096; fractional and negative ones too.
+    dim : int
+        Width of the encoding, even, from 4 to 4096.
+    base : float, default 10000.0
+        Base of the frequencies, positive and finite.
+    schedule : {"standard", "linear", "ntk", "yarn"}, default "standard"
+        The schedule of `ropewalk.frequencies` to begin with.
+    factor : float, default 8.0
+        Its factor, from 1 to 1e9; the standard schedule has none.
+    trained_length : int, default 2048
+        Context length (tokens) that "yarn" stretches.
+    title : str, default "Sinusoidal encoding"
+        What stands above the view.
+
+    Returns
+    -------
+    EncodingView
+        A widget, whose attributes are its controls.
+
+    Raises
+    ------
+    TypeError
+        For arguments of the wrong kind.
+    ValueError
+        For arguments out of range.
+
+    See Also
+    --------
+    ropewalk.plot.heatmap, ropewalk.plot.waves, ropewalk.plot.clock_hands : The same as figures.
+
+    Notes
+    -----
+    Every number is that of `ropewalk.sinusoidal_encoding`, rounded to float32 for the page.
+
+    References
+    ----------
+    Vaswani et al., Attention Is All You Need, 2017, arXiv:1706.03762, section 3.5.
+
+    Examples
+    --------
+    >>> import ropewalk as rw
+    >>> view = rw.explorer.encoding(range(50), 64)
+    >>> view.schedule, view.factor = "linear", 4.0
+    >>> view.frequencies() == rw.frequencies.linear(64, factor=4.0)
+    True
+    """
+    if isinstance(positions, range):
+        positions = positions[: LARGEST_SIDE + 1]  # enough to see that there are too many
+    at = _arrays.data("positions", positions).astype(np.float64)
+    if at.ndim != 1 or not 1 <= at.size <= LARGEST_SIDE:
+        msg = f"positions must have shape (positions,), 1 to {LARGEST_SIDE} of them, got {at.shape}"
+        raise ValueError(msg)
+    width = _arrays.even_dim(dim)
+    if not 4 <= width <= LARGEST_SIDE:
+        msg = f"dim must be an even integer from 4 to {LARGEST_SIDE}, got {width}"
+        raise ValueError(msg)
+    _arrays.choice("schedule", schedule, SCHEDULES)
+    stretch = _arrays.positive_number("factor", factor)
+    if not 1 <= stretch <= 1e9:
+        msg = f"factor must be from 1 to 1e9, got {stretch}"
+        raise ValueError(msg)
+    return EncodingView(
+        at,
+        width,
+        base=_arrays.positive_number("base", base),
+        schedule=schedule,
+        factor=stretch,
+        trained_length=_arrays.positive_integer("trained_length", trained_length, 2**53),
+        title=title,
+    )

@@ -1,0 +1,192 @@
+"""Rotation: pairs that turn with the position, scores by distance, exact beside float32 angles."""
+
+from typing import Literal
+
+import numpy as np
+import traitlets
+from numpy.typing import ArrayLike, NDArray
+
+from ropewalk import _arrays, rotary_tables, rotate_by
+from ropewalk._arrays import Pairing
+from ropewalk.explorer._view import Picture, View, packed
+from ropewalk.frequencies import Frequencies
+from ropewalk.frequencies._standard import _given_or_standard
+
+LARGEST = 2**22  # most numbers of the turned query that a page is sent
+
+
+class RotationView(View):
+    """Two vectors that turn with their positions, as `rotation` shows them.
+
+    Attributes
+    ----------
+    start : int
+        Position of the key, and the first of the query (tokens).
+    """
+
+    start = traitlets.Int().tag(sync=True)
+
+    def __init__(
+        self,
+        query: NDArray[np.float64],
+        key: NDArray[np.float64],
+        count: int,
+        *,
+        start: int,
+        frequencies: Frequencies,
+        pairing: Pairing,
+        title: str,
+    ) -> None:
+        super().__init__("rotation", title, start=start)
+        self._query, self._key, self._count = query, key, count
+        self._frequencies, self._pairing = frequencies, pairing
+        self._draw()
+        self.observe(self._draw, ["start"])
+
+    @traitlets.validate("start")
+    def _valid_start(self, proposal: traitlets.Bunch) -> int:
+        start: int = proposal["value"]
+        if abs(start) > 2**52:
+            msg = f"start must be from -2**52 to 2**52, got {start}"
+            raise traitlets.TraitError(msg)
+        return start
+
+    def _turned(self, angles: Literal["exact", "float32"]) -> tuple[NDArray[np.float64], ...]:
+        """Return the query at all positions, and its scores with the key at the first."""
+        positions = range(self.start, self.start + self._count)
+        cos, sin = rotary_tables(positions, frequencies=self._frequencies, angles=angles)
+        query = np.broadcast_to(self._query, (self._count, len(self._query)))
+        queries = rotate_by(query, cos, sin, pairing=self._pairing)
+        key = rotate_by(self._key, cos[0], sin[0], pairing=self._pairing)
+        lengths = np.linalg.norm(self._query) * np.linalg.norm(self._key)
+        return queries, queries @ key / lengths
+
+    def _hands(self, queries: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return pairs as points, the longest at distance 1."""
+        halves = (self._count, 2, -1)
+        pairs = (
+            queries.reshape(self._count, -1, 2)
+            if self._pairing == "interleaved"
+            else queries.reshape(halves).swapaxes(1, 2)
+        )
+        hands: NDArray[np.float64] = pairs / np.linalg.norm(pairs[0], axis=-1).max()
+        return hands
+
+    def _picture(self) -> Picture:
+        exact, scores = self._turned("exact")
+        rounded, rounded_scores = self._turned("float32")
+        return {
+            "exact": packed(self._hands(exact)),
+            "rounded": packed(self._hands(rounded)),
+            "scores": packed(scores),
+            "rounded_scores": packed(rounded_scores),
+            "wavelengths": packed(self._frequencies.wavelengths),
+        }
+
+
+def rotation(
+    query: ArrayLike,
+    key: ArrayLike,
+    /,
+    *,
+    count: int = 128,
+    start: int = 0,
+    base: float | None = None,
+    frequencies: Frequencies | None = None,
+    pairing: Pairing = "interleaved",
+    title: str = "Rotary position embedding",
+) -> RotationView:
+    """Explore rotation (RoPE): pairs as clock hands, and the score against distance.
+
+    The key stands at the first position and the query walks away from it. What exact angles give
+    is shown beside what angles in float32 give, as most libraries compute them: alike near 0, and
+    not at all alike from positions of a million on.
+
+    Parameters
+    ----------
+    query, key : array_like of shape (dim,)
+        Vectors that are not rotated yet, finite and not zero.
+    count : int, default 128
+        How many positions the query walks, from 2.
+    start : int, default 0
+        Position of the key, and the first of the query (tokens), up to 2**52 in size.
+    base : float, default 10000.0
+        Base of the standard frequencies. Not together with `frequencies`.
+    frequencies : Frequencies, optional
+        Another schedule of one axis, from `ropewalk.frequencies`.
+    pairing : {"interleaved", "half"}, default "interleaved"
+        Which features form a pair, as in `ropewalk.rotate`.
+    title : str, default "Rotary position embedding"
+        What stands above the view.
+
+    Returns
+    -------
+    RotationView
+        A widget; its attribute `start` is a control.
+
+    Raises
+    ------
+    TypeError
+        For arguments of the wrong kind.
+    ValueError
+        If a shape does not fit, a vector is zero or not finite, or a number is out of range.
+
+    See Also
+    --------
+    ropewalk.plot.score_by_distance, ropewalk.plot.angle_error : The same as figures.
+
+    Notes
+    -----
+    Every number is that of `ropewalk.rotary_tables` and `ropewalk.rotate_by` in float64, rounded to
+    float32 for the page. Scores are inner products over the product of the lengths; an attention
+    factor comes in twice, as in a model.
+
+    References
+    ----------
+    Su et al., RoFormer: Enhanced Transformer with Rotary Position Embedding, 2021,
+    arXiv:2104.09864, section 3.2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import ropewalk as rw
+    >>> view = rw.explorer.rotation(np.ones(64), np.ones(64))
+    >>> view.start = 1_000_000
+    >>> view.picture["scores"]["shape"]
+    (128,)
+    """
+    vectors = [_checked_vector(name, x) for name, x in (("query", query), ("key", key))]
+    dims = [len(vector) for vector in vectors]
+    if dims[0] != dims[1]:
+        msg = f"query and key must have the same length, got {dims[0]} and {dims[1]}"
+        raise ValueError(msg)
+    _arrays.is_interleaved(pairing)
+    chosen = _given_or_standard(_arrays.even_dim(dims[0]), base, frequencies)
+    if chosen.axes != 1:
+        msg = f"frequencies must have one axis, got {chosen.axes}"
+        raise ValueError(msg)
+    positions = _arrays.positive_integer("count", count, LARGEST // dims[0])
+    if positions < 2:
+        msg = f"count must be from 2, got {positions}"
+        raise ValueError(msg)
+    first = _arrays.integer("start", start)
+    if abs(first) > 2**52:
+        msg = f"start must be from -2**52 to 2**52, got {first}"
+        raise ValueError(msg)
+    return RotationView(
+        vectors[0],
+        vectors[1],
+        positions,
+        start=first,
+        frequencies=chosen,
+        pairing=pairing,
+        title=title,
+    )
+
+
+def _checked_vector(name: str, values: ArrayLike) -> NDArray[np.float64]:
+    vector = _arrays.data(name, values).astype(np.float64)
+    if vector.ndim != 1 or not np.isfinite(vector).all() or not vector.any():
+        msg = f"{name} must have shape (dim,) and be finite and not zero, got shape {vector.shape}"
+        raise ValueError(msg)
+    return vector

@@ -1,0 +1,152 @@
+"""What all views share: the page that draws them, arrays on the way to it, saving."""
+
+import json
+from base64 import b64encode
+from collections.abc import Sequence
+from hashlib import sha256
+from html import escape
+from itertools import product
+from os import PathLike
+from pathlib import Path
+from typing import Any, ClassVar
+
+import anywidget
+import numpy as np
+import traitlets
+from numpy.typing import ArrayLike
+
+HERE = Path(__file__).parent
+MODULE = (HERE / "explorer.js").read_text(encoding="utf-8")
+STYLE = (HERE / "explorer.css").read_text(encoding="utf-8")
+
+LARGEST_SIDE = 4096  # of a heat map (cells)
+
+Picture = dict[str, Any]  # what is drawn: numbers, texts, and arrays as `packed` returns them
+
+
+class View(anywidget.AnyWidget):
+    """A widget that shows one picture; controls in the page set its traits.
+
+    Attributes
+    ----------
+    title : str
+        What stands above the view, as text.
+    """
+
+    _esm = MODULE
+    _css = STYLE
+    # The traits that a saved page can still set: it holds the picture of each of their values.
+    _answered: ClassVar[Sequence[str]] = ()
+
+    view = traitlets.Unicode(read_only=True).tag(sync=True)
+    title = traitlets.Unicode(read_only=True).tag(sync=True)
+    picture = traitlets.Dict(read_only=True).tag(sync=True)
+
+    def __init__(self, view: str, title: str, **controls: object) -> None:
+        super().__init__(**controls)
+        self.set_trait("view", view)
+        self.set_trait("title", title)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.title!r})"  # the same in every run of a notebook
+
+    def _picture(self) -> Picture:
+        raise NotImplementedError
+
+    def _draw(self, _change: object = None) -> None:
+        self.set_trait("picture", self._picture())
+
+    def _choices(self, name: str) -> Sequence[object]:
+        """Return all values of a trait in `_answered`."""
+        raise NotImplementedError
+
+    def html(self) -> str:
+        """Write the view as one HTML page that needs no other file, no Python and no network.
+
+        Returns
+        -------
+        str
+            The page. What needs Python is disabled in it; heads, stages and schedules can be
+            chosen, and rows and columns be looked at.
+        """
+        state = {
+            name: value
+            for name, value in self.get_state().items()
+            if not name.startswith("_") and name not in {"layout", "tabbable", "tooltip", "picture"}
+        }
+        chosen = {name: getattr(self, name) for name in self._answered}
+        answers = []
+        with self.hold_sync():  # a notebook that shows the view sees none of this
+            for values in product(*map(self._choices, self._answered)):
+                for name, value in zip(self._answered, values, strict=True):
+                    setattr(self, name, value)
+                answers.append([values, self.picture])
+            for name, value in chosen.items():
+                setattr(self, name, value)
+        saved = json.dumps(
+            {"state": state, "answered": self._answered, "answers": answers}, default=_in_base64
+        ).replace("<", "\\u003c")  # it stands in strings alone, and can end no element so
+        script = f"{MODULE}\nshowSaved(document);\n"
+        allowed = b64encode(sha256(script.encode()).digest()).decode()
+        policy = (
+            f"default-src 'none'; script-src 'sha256-{allowed}'; "
+            "style-src 'unsafe-inline'; img-src data:"
+        )
+        return f"""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="{escape(policy)}">
+<title>{escape(self.title)}</title>
+<style>
+:root {{ color-scheme: light dark; }}
+body {{ margin: 1rem; background: light-dark(#ffffff, #14181d); }}
+{STYLE}</style>
+</head>
+<body>
+<main></main>
+<script type="application/json">{saved}</script>
+<script type="module">{script}</script>
+</body>
+</html>
+"""
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the view to a self-contained HTML file.
+
+        Pictures of it, SVG and PNG, are saved by the buttons in the view itself.
+
+        Parameters
+        ----------
+        path : path-like
+            Of the file; its name ends in ``.html``.
+
+        Raises
+        ------
+        ValueError
+            If the name has another ending.
+
+        Notes
+        -----
+        The page holds every head and stage, in six bytes a number.
+        """
+        target = Path(path)
+        if target.suffix != ".html":
+            msg = f"path must end in .html (SVG and PNG are saved in the view), got {target.name!r}"
+            raise ValueError(msg)
+        target.write_text(self.html(), encoding="utf-8")
+
+
+def packed(values: ArrayLike) -> Picture:
+    """Return an array as the page takes it: its shape, and float32 in little-endian order."""
+    array = np.asarray(values)
+    with np.errstate(over="ignore"):  # beyond float32, it is drawn as infinite
+        return {"shape": array.shape, "values": np.asarray(array, "<f4").tobytes()}
+
+
+def _in_base64(value: object) -> str:
+    if not isinstance(value, bytes):
+        msg = f"a page holds no {type(value).__name__}"
+        raise TypeError(msg)
+    return b64encode(value).decode()

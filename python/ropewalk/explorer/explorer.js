@@ -1,0 +1,770 @@
+// Draws what Python computed. Values arrive as arrays; texts become text nodes, never markup.
+
+const SVG = "http://www.w3.org/2000/svg";
+const FONT = "system-ui, 'Noto Sans CJK JP', 'Hiragino Sans', 'Yu Gothic', sans-serif";
+const CLOCKS = 128; // most of them that are drawn
+
+// Nine colours of cividis (Nunez, Anderson and Renslow, 2018) and of ColorBrewer's red and blue,
+// between which the rest is interpolated.
+const FROM_ZERO = colours(
+  "00224e 1a386f 434e6c 61656f 7d7c78 9b9476 bcae6c dec958 fee838",
+);
+const AROUND_ZERO = colours(
+  "053061 2a71b2 6bacd1 c2ddec f7f6f6 fbccb4 e48066 ba2832 67001f",
+);
+const NOT_FINITE = pixel([153, 153, 153]);
+const DECADES = 4; // of a logarithmic scale
+
+function pixel([red, green, blue]) {
+  return ((255 << 24) | (blue << 16) | (green << 8) | red) >>> 0; // as image data has it
+}
+
+function colours(anchors) {
+  const rgb = anchors
+    .split(" ")
+    .map((hex) => [0, 2, 4].map((at) => parseInt(hex.slice(at, at + 2), 16)));
+  return Array.from({ length: 256 }, (_, i) => {
+    const place = (i / 255) * (rgb.length - 1);
+    const below = Math.min(Math.floor(place), rgb.length - 2);
+    const part = place - below;
+    return pixel(rgb[below].map((c, k) => Math.round(c + part * (rgb[below + 1][k] - c))));
+  });
+}
+
+// Elements
+
+function element(tag, attributes = {}, ...inside) {
+  return filled(document.createElement(tag), attributes, inside);
+}
+
+function shape(tag, attributes = {}, ...inside) {
+  return filled(document.createElementNS(SVG, tag), attributes, inside);
+}
+
+function filled(node, attributes, inside) {
+  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+  node.append(...inside);
+  return node;
+}
+
+function label(x, y, text, attributes = {}) {
+  return shape("text", { x, y, fill: "var(--text)", "font-size": 12, ...attributes }, text);
+}
+
+function figure(name, attributes = {}) {
+  return shape("svg", { "aria-label": name, role: "img", "font-family": FONT, ...attributes });
+}
+
+// Arrays
+
+function unpacked({ shape, values }) {
+  const bytes = values.buffer.slice(values.byteOffset, values.byteOffset + values.byteLength);
+  return { shape, values: new Float32Array(bytes) };
+}
+
+function row({ shape, values }, index) {
+  const length = shape.slice(1).reduce((a, b) => a * b, 1);
+  return { shape: shape.slice(1), values: values.subarray(index * length, (index + 1) * length) };
+}
+
+function points({ shape, values }) {
+  return Array.from({ length: shape[0] }, (_, i) => [values[2 * i], values[2 * i + 1]]);
+}
+
+function number(value) {
+  if (Number.isNaN(value)) return "NaN";
+  if (!Number.isFinite(value)) return value < 0 ? "−∞" : "∞";
+  return String(Number(value.toPrecision(5))).replace("-", "−");
+}
+
+// A map of values
+
+// Paints a matrix, one pixel a cell and at least `side` pixels large, so that cells keep their
+// edges; what is hidden is left transparent.
+function painted({ shape: [rows, columns], values }, { reach, centred, logarithmic }, side) {
+  const table = centred ? AROUND_ZERO : FROM_ZERO;
+  const place = (value) => {
+    if (centred) return (value / reach + 1) / 2;
+    return logarithmic ? 1 + Math.log10(value / reach) / DECADES : value / reach;
+  };
+  const small = element("canvas", { width: columns, height: rows });
+  const context = small.getContext("2d");
+  const image = context.createImageData(columns, rows);
+  const pixels = new Uint32Array(image.data.buffer);
+  const hidden = centred ? -Infinity : 0;
+  values.forEach((value, i) => {
+    if (value === hidden) return;
+    pixels[i] = Number.isFinite(value)
+      ? table[Math.max(0, Math.min(255, Math.round(place(value) * 255)))]
+      : NOT_FINITE;
+  });
+  context.putImageData(image, 0, 0);
+  const scale = Math.ceil(side / Math.max(rows, columns));
+  const large = element("canvas", { width: columns * scale, height: rows * scale });
+  const copy = large.getContext("2d");
+  copy.imageSmoothingEnabled = false;
+  copy.drawImage(small, 0, 0, large.width, large.height);
+  return large;
+}
+
+let hatches = 0;
+
+// A heat map with a cursor, which the pointer and the arrow keys move. `moved(row, column)` is
+// called with the cell, which is kept when the pointer leaves.
+class HeatMap {
+  constructor(name, moved) {
+    this.moved = moved;
+    this.cell = [0, 0];
+    this.hatch = `ropewalk-hatch-${hatches++}`;
+    this.svg = figure(name, { tabindex: 0, role: "application", class: "map" });
+    this.svg.setAttribute("aria-roledescription", "heat map, arrow keys move");
+    this.svg.addEventListener("pointermove", (event) => this.point(event));
+    this.svg.addEventListener("pointerdown", (event) => this.point(event));
+    this.svg.addEventListener("keydown", (event) => this.step(event));
+  }
+
+  // What is drawn: `values`, the texts of `rows` and `columns`, names of both axes, and how
+  // values become colours. Cells are square unless the map is `wide`.
+  show({ values, rows, columns, names, scale, wide = false }) {
+    const [down, across] = values.shape;
+    const size = 440;
+    const cell = Math.min(48, size / Math.max(down, across));
+    this.width = wide ? 560 : Math.max(across * cell, 24);
+    this.height = wide ? 320 : Math.max(down * cell, 24);
+    Object.assign(this, { values, rows, columns });
+    const high = this.height / down;
+    const broad = this.width / across;
+    const left = 26 + longest(rows, 14);
+    const labelWidth = longest(columns, 0);
+    const upright = labelWidth > broad - 4;
+    const top = 26 + (upright ? labelWidth : 14);
+    this.corner = [left, top];
+    const outer = [left + this.width + 86, top + this.height + 6];
+    this.svg.setAttribute("viewBox", `0 0 ${outer.join(" ")}`);
+    this.svg.style.flexBasis = `${outer[0]}px`;
+    const texts = shape("g");
+    for (let i = 0; i < down; i += roundStep(13 / high)) {
+      const y = top + (i + 0.5) * high + 4;
+      texts.append(label(left - 5, y, short(rows[i]), { "text-anchor": "end" }));
+    }
+    const wanted = upright ? 13 : labelWidth + 4;
+    for (let i = 0; i < across; i += roundStep(wanted / broad)) {
+      const x = left + (i + 0.5) * broad;
+      const turned = { transform: `rotate(-90 ${x + 4} ${top - 5})` };
+      texts.append(
+        upright
+          ? label(x + 4, top - 5, short(columns[i]), turned)
+          : label(x, top - 5, short(columns[i]), { "text-anchor": "middle" }),
+      );
+    }
+    const middle = top + this.height / 2;
+    texts.append(
+      label(left + this.width / 2, 14, names[1], { "text-anchor": "middle", "font-weight": 600 }),
+      label(12, middle, names[0], {
+        "text-anchor": "middle",
+        "font-weight": 600,
+        transform: `rotate(-90 12 ${middle})`,
+      }),
+    );
+    const place = { x: left, y: top, width: this.width, height: this.height };
+    const hatch = shape(
+      "pattern",
+      { id: this.hatch, width: 6, height: 6, patternUnits: "userSpaceOnUse" },
+      shape("path", { d: "M-1 1L1 -1M0 6L6 0M5 7L7 5", stroke: "var(--faint)", fill: "none" }),
+    );
+    this.band = shape("g", { "pointer-events": "none" });
+    this.svg.replaceChildren(
+      shape("defs", {}, hatch),
+      shape("rect", { ...place, fill: "var(--panel)" }),
+      shape("rect", { ...place, fill: `url(#${this.hatch})` }),
+      shape("image", {
+        ...place,
+        preserveAspectRatio: "none",
+        style: "image-rendering: pixelated",
+        href: painted(values, scale, 480).toDataURL(),
+      }),
+      texts,
+      this.band,
+      ...colourBar(left + this.width + 16, top, this.height, scale),
+    );
+    this.move(...this.cell);
+  }
+
+  move(down, across) {
+    const [rows, columns] = this.values.shape;
+    this.cell = [Math.max(0, Math.min(rows - 1, down)), Math.max(0, Math.min(columns - 1, across))];
+    const high = this.height / rows;
+    const broad = this.width / columns;
+    const [x, y] = [this.corner[0] + this.cell[1] * broad, this.corner[1] + this.cell[0] * high];
+    const frame = (attributes) =>
+      shape("rect", { fill: "none", stroke: "var(--mark)", "stroke-width": 1.5, ...attributes });
+    this.band.replaceChildren(
+      frame({ x: this.corner[0], y, width: this.width, height: high }),
+      frame({ x, y: this.corner[1], width: broad, height: this.height }),
+      frame({ x, y, width: broad, height: high, "stroke-width": 3 }),
+    );
+    this.moved(...this.cell);
+  }
+
+  point(event) {
+    const { a, d, e, f } = this.svg.getScreenCTM();
+    const x = (event.clientX - e) / a - this.corner[0];
+    const y = (event.clientY - f) / d - this.corner[1];
+    if (x < 0 || y < 0 || x >= this.width || y >= this.height) return;
+    const [rows, columns] = this.values.shape;
+    this.move(Math.floor((y / this.height) * rows), Math.floor((x / this.width) * columns));
+  }
+
+  step(event) {
+    const ways = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+    const [down, across] = this.cell;
+    if (event.key === "Home") this.move(down, 0);
+    else if (event.key === "End") this.move(down, Infinity);
+    else if (event.key in ways) {
+      this.move(down + ways[event.key][0], across + ways[event.key][1]);
+    } else return;
+    event.preventDefault();
+    event.stopPropagation(); // a notebook would go to another of its cells
+  }
+
+  get value() {
+    return this.values.values[this.cell[0] * this.values.shape[1] + this.cell[1]];
+  }
+}
+
+const ruler = element("canvas").getContext("2d");
+ruler.font = `12px ${FONT}`;
+const LONGEST = 112; // label on an axis (pixels)
+
+function short(text) {
+  if (ruler.measureText(text).width <= LONGEST) return text;
+  const letters = Array.from(text).slice(0, LONGEST);
+  while (ruler.measureText(`${letters.join("")}…`).width > LONGEST) letters.pop();
+  return `${letters.join("")}…`;
+}
+
+// The width that labels need, of many a part.
+function longest(texts, least) {
+  const widths = texts.slice(0, 512).map((text) => ruler.measureText(short(text)).width);
+  return Math.ceil(widths.reduce((a, b) => Math.max(a, b), least));
+}
+
+// The smallest of 1, 2, 5, 10, 20 .. that is not below `least`.
+function roundStep(least) {
+  let step = 1;
+  for (let i = 0; step < least; i++) step *= i % 3 === 1 ? 2.5 : 2;
+  return step;
+}
+
+// The bar that says which colour means what.
+function colourBar(x, y, height, scale) {
+  const { reach, centred, logarithmic } = scale;
+  const at = (place) => {
+    if (centred) return reach * (2 * place - 1);
+    return reach * (logarithmic ? 10 ** (DECADES * (place - 1)) : place);
+  };
+  const values = Float32Array.from({ length: 64 }, (_, i) => at((63.5 - i) / 64));
+  const bar = painted({ shape: [64, 1], values }, scale, 64).toDataURL();
+  return [
+    shape("image", { x, y, width: 12, height, preserveAspectRatio: "none", href: bar }),
+    ...[1, 0.5, 0].map((place) =>
+      label(x + 16, y + 8 + (1 - place) * (height - 8), number(at(place))),
+    ),
+  ];
+}
+
+// Curves over positions, with a mark at one of them.
+class Curves {
+  constructor(name) {
+    this.svg = figure(name);
+  }
+
+  // `lines` are arrays of one length; the second is dashed. `ends` are texts of the first and the
+  // last position.
+  show({ lines, names, ends, at, reach }) {
+    const [left, top, width, height] = [68, 30, 420, 150];
+    const count = lines[0].length;
+    const x = (i) => left + (width * i) / Math.max(1, count - 1);
+    const y = (value) => top + (height * (1 - value / reach)) / 2;
+    const ticks = [reach, 0, -reach].map((value) =>
+      label(left - 6, y(value) + 4, number(value), { "text-anchor": "end" }),
+    );
+    this.svg.setAttribute("viewBox", `0 0 ${left + width + 20} ${top + height + 30}`);
+    this.svg.style.flexBasis = `${left + width + 20}px`;
+    this.svg.replaceChildren(
+      shape("rect", { x: left, y: top, width, height, fill: "var(--panel)" }),
+      shape("path", { d: `M${left} ${y(0)}h${width}`, stroke: "var(--faint)" }),
+      ...ticks,
+      label(left, top + height + 18, ends[0]),
+      label(left + width, top + height + 18, ends[1], { "text-anchor": "end" }),
+      shape("path", { d: `M${x(at)} ${top}v${height}`, stroke: "var(--mark)", "stroke-width": 2 }),
+    );
+    lines.forEach((line, i) => {
+      const colour = ["var(--first)", "var(--second)"][i];
+      const style = { fill: "none", stroke: colour, "stroke-width": 1.8 };
+      const d = Array.from(line, (value, j) => `${j ? "L" : "M"}${x(j)} ${y(value)}`).join("");
+      this.svg.append(
+        shape("path", { ...style, d, class: "curve", ...(i ? { "stroke-dasharray": "5 3" } : {}) }),
+        label(left + 190 * i, 18, names[i], { fill: colour, "font-weight": 600 }),
+      );
+      if (Number.isFinite(line[at])) {
+        this.svg.append(shape("circle", { cx: x(at), cy: y(line[at]), r: 4, fill: colour }));
+      }
+    });
+  }
+}
+
+// Pairs as hands on the faces of clocks. A hand is a point, drawn from the middle; counted
+// counterclockwise from the right, as angles are.
+class Clocks {
+  constructor(name) {
+    this.svg = figure(name);
+  }
+
+  show({ hands, title, wavelengths, chosen = -1 }) {
+    const shown = Math.min(CLOCKS, hands[0].length);
+    const columns = Math.min(16, Math.ceil(Math.sqrt(shown * 2)));
+    const [step, radius, top] = [40, 16, 26];
+    const rows = Math.ceil(shown / columns);
+    const width = Math.max(columns * step, 380);
+    this.svg.setAttribute("viewBox", `0 0 ${width} ${top + rows * step + 4}`);
+    this.svg.style.flexBasis = `${width}px`;
+    this.svg.replaceChildren(
+      label(4, 16, hands[0].length > shown ? `${title}, pairs 0 to ${shown - 1}` : title, {
+        "font-weight": 600,
+      }),
+    );
+    for (let pair = 0; pair < shown; pair++) {
+      const x = ((pair % columns) + 0.5) * step;
+      const y = top + (Math.floor(pair / columns) + 0.5) * step;
+      const hand = ([right, up], i) =>
+        shape("path", {
+          d: `M${x} ${y}l${radius * right} ${-radius * up}`,
+          stroke: ["var(--first)", "var(--second)"][i],
+          "stroke-width": i ? 2 : 2.5,
+          "stroke-linecap": "round",
+          class: "hand",
+          ...(i ? { "stroke-dasharray": "3 3" } : {}),
+        });
+      this.svg.append(
+        shape(
+          "g",
+          {},
+          shape("title", {}, `pair ${pair}: a turn in ${number(wavelengths[pair])} positions`),
+          shape("circle", {
+            cx: x,
+            cy: y,
+            r: radius,
+            fill: "var(--panel)",
+            stroke: pair === chosen ? "var(--mark)" : "var(--faint)",
+            "stroke-width": pair === chosen ? 3 : 1,
+          }),
+          ...hands.map((of, i) => hand(of[pair], i)),
+        ),
+      );
+    }
+  }
+}
+
+// The values and the outputs as points of the plane, each with the hull around it.
+class Polygons {
+  constructor(name) {
+    this.svg = figure(name);
+  }
+
+  show({ values, outputs, value_hull: valueHull, output_hull: outputHull, weights, query, tokens, keyTokens }) {
+    const all = [...values, ...outputs];
+    const [low, high] = [0, 1].map((way) =>
+      [Math.min, Math.max].map((end) => all.reduce((e, p) => end(e, p[way]), all[0][way])),
+    );
+    const size = 330;
+    const reach = Math.max(low[1] - low[0], high[1] - high[0]) || 1;
+    const x = ([a]) => 35 + size / 2 + ((a - (low[0] + low[1]) / 2) / reach) * size;
+    const y = ([, b]) => 60 + size / 2 - ((b - (high[0] + high[1]) / 2) / reach) * size;
+    const hull = (corners, colour) =>
+      shape("polygon", {
+        points: corners.map((p) => `${x(p)},${y(p)}`).join(" "),
+        fill: colour,
+        "fill-opacity": 0.15,
+        stroke: colour,
+      });
+    const dots = (of, colour, r) =>
+      of.map((p) => shape("circle", { cx: x(p), cy: y(p), r, fill: colour }));
+    const largest = weights.reduce((a, b) => Math.max(a, b), 0) || 1;
+    const named = (p, text) =>
+      label(x(p) + 6, y(p) - 6, short(text), { stroke: "none", class: "token" });
+    this.svg.setAttribute("viewBox", "0 0 440 430");
+    this.svg.style.flexBasis = "440px";
+    this.svg.replaceChildren(
+      label(4, 18, "values", { fill: "var(--first)", "font-weight": 600 }),
+      label(80, 18, `outputs, of query ${short(tokens[query])} in bold`, {
+        fill: "var(--second)",
+        "font-weight": 600,
+      }),
+      hull(valueHull, "var(--first)"),
+      hull(outputHull, "var(--second)"),
+      ...values.map((p, key) =>
+        shape("path", {
+          d: `M${x(outputs[query])} ${y(outputs[query])}L${x(p)} ${y(p)}`,
+          stroke: "var(--second)",
+          "stroke-width": (4 * weights[key]) / largest,
+          class: "weight",
+        }),
+      ),
+      ...dots(values, "var(--first)", 4),
+      ...dots(outputs, "var(--second)", 3),
+      ...dots([outputs[query]], "var(--second)", 6),
+      ...(values.length <= 24 ? values.map((p, key) => named(p, keyTokens[key])) : []),
+    );
+  }
+}
+
+// Controls: each sets a trait of the model, and follows it. A saved page has no Python to ask, and
+// its model says which traits it can answer.
+
+function control(model, trait, text, input, read, write) {
+  input.disabled = model.answers ? !model.answers(trait) : false;
+  const follow = () => write(model.get(trait));
+  input.addEventListener("input", () => {
+    const value = read();
+    if (Number.isNaN(value)) return;
+    model.set(trait, value);
+    model.save_changes();
+  });
+  input.addEventListener("keydown", (event) => event.stopPropagation()); // the notebook's keys
+  model.on(`change:${trait}`, follow);
+  follow();
+  return element("label", {}, element("span", {}, text), input);
+}
+
+function checkbox(model, trait, text) {
+  const input = element("input", { type: "checkbox" });
+  const write = (value) => {
+    input.checked = value;
+  };
+  return control(model, trait, text, input, () => input.checked, write);
+}
+
+function select(model, trait, text, options) {
+  const input = element("select", {}, ...options.map((o) => element("option", { value: o }, o)));
+  const write = (value) => {
+    input.value = value;
+  };
+  return control(model, trait, text, input, () => input.value, write);
+}
+
+function slider(model, trait, text, { min, max, step, logarithmic = false }) {
+  const input = element("input", { type: "range", min, max, step });
+  const shown = element("output");
+  const read = () =>
+    logarithmic ? Number((10 ** Number(input.value)).toPrecision(2)) : Number(input.value);
+  const write = (value) => {
+    input.value = logarithmic ? Math.log10(value) : value;
+    shown.textContent = number(value);
+    input.setAttribute("aria-valuetext", number(value));
+  };
+  const whole = control(model, trait, text, input, read, write);
+  whole.append(shown);
+  return whole;
+}
+
+// An integer; left empty, it is none where that is allowed.
+function integer(model, trait, text, attributes, emptyAllowed) {
+  const input = element("input", { type: "number", step: 1, ...attributes });
+  const read = () => {
+    if (input.value === "") return emptyAllowed && !input.validity.badInput ? null : NaN;
+    return input.validity.valid ? Number(input.value) : NaN;
+  };
+  const write = (value) => {
+    if (document.activeElement !== input) input.value = value ?? "";
+  };
+  return control(model, trait, text, input, read, write);
+}
+
+// Views: each returns its controls, its figures, and how to draw a picture.
+
+function attentionView(model) {
+  const tokens = model.get("tokens");
+  const keys = model.get("key_tokens");
+  const readout = element("p", { class: "readout", "aria-live": "polite" });
+  const polygons = new Polygons("Values and outputs of attention");
+  let plane;
+  let logarithmic = false;
+  const map = new HeatMap("Attention", (query, column) => {
+    const stage = model.get("stage");
+    const across =
+      stage === "output" ? `feature ${column}` : `key ${column} “${keys[column]}”`;
+    readout.textContent = `query ${query} “${tokens[query]}” · ${across} · ${stage} ${number(map.value)}`;
+    if (plane) {
+      const weights = row(plane.weights, query).values;
+      polygons.show({ ...plane, weights, query, tokens, keyTokens: keys });
+    }
+  });
+  const thumbnails = model.get("heads").map((name, head) => {
+    const button = element("button", { type: "button" }, element("canvas"), name);
+    button.addEventListener("click", () => {
+      model.set("head", head);
+      model.save_changes();
+    });
+    return button;
+  });
+  const draw = () => {
+    const picture = model.get("picture");
+    if (picture.plane) {
+      const { weights, ...polygon } = picture.plane;
+      plane = { weights: unpacked(weights) };
+      for (const name in polygon) plane[name] = points(unpacked(polygon[name]));
+    }
+    const small = unpacked(picture.thumbnails);
+    const reach = small.values.reduce((a, b) => Math.max(a, b), 0) || 1;
+    thumbnails.forEach((button, head) => {
+      button.setAttribute("aria-pressed", head === model.get("head"));
+      button.firstChild.replaceWith(painted(row(small, head), { reach, logarithmic }, 64));
+    });
+    const stage = model.get("stage");
+    const values = unpacked(picture.map);
+    const features = Array.from({ length: values.shape[1] }, (_, i) => String(i));
+    map.show({
+      values,
+      rows: tokens,
+      columns: stage === "output" ? features : keys,
+      names: ["query", stage === "output" ? "feature" : "key"],
+      scale: { reach: picture.reach, centred: stage !== "weights", logarithmic },
+    });
+  };
+  const colouring = element("input", { type: "checkbox" });
+  colouring.addEventListener("input", () => {
+    logarithmic = colouring.checked;
+    draw();
+  });
+  const controls = [
+    element("label", {}, "logarithmic colours", colouring),
+    select(model, "stage", "stage", model.get("stages")),
+    slider(model, "temperature", "temperature", { min: -1, max: 1, step: 0.02, logarithmic: true }),
+  ];
+  if (model.get("placed")) {
+    controls.push(
+      checkbox(model, "causal", "causal"),
+      integer(model, "left", "window: before", { min: 0 }, true),
+      integer(model, "right", "after", { min: 0 }, true),
+    );
+  }
+  if (model.get("maskable")) controls.push(checkbox(model, "masked", "mask"));
+  const figures = [map.svg];
+  if (model.get("picture").plane) figures.push(polygons.svg);
+  const strip = element("div", { class: "heads", role: "group", "aria-label": "heads" });
+  strip.append(...thumbnails);
+  return { controls, before: [strip], figures, after: [readout], draw };
+}
+
+function encodingView(model) {
+  const rows = model.get("rows");
+  const readout = element("p", { class: "readout", "aria-live": "polite" });
+  const wave = new Curves("Wave of a dimension");
+  const clocks = new Clocks("Hands of a position");
+  let table;
+  let wavelengths;
+  const map = new HeatMap("Encoding", (position, dimension) => {
+    const dim = table.shape[1];
+    const column = rows.map((_, i) => table.values[i * dim + dimension]);
+    const encoded = row(table, position).values;
+    const pair = Math.floor(dimension / 2);
+    const kind = dimension % 2 ? "cos" : "sin";
+    wave.show({
+      lines: [column],
+      names: [`dimension ${dimension} (${kind}), wavelength ${number(wavelengths[pair])}`],
+      ends: [rows[0], rows[rows.length - 1]],
+      at: position,
+      reach: 1,
+    });
+    clocks.show({
+      hands: [
+        Array.from({ length: dim / 2 }, (_, i) => [encoded[2 * i + 1], encoded[2 * i]]),
+      ],
+      title: `hands of position ${rows[position]}`,
+      wavelengths,
+      chosen: pair,
+    });
+    readout.textContent = `position ${rows[position]} · dimension ${dimension} (${kind}) · ${number(map.value)}`;
+  });
+  const draw = () => {
+    const picture = model.get("picture");
+    table = unpacked(picture.table);
+    wavelengths = unpacked(picture.wavelengths).values;
+    map.show({
+      values: table,
+      rows,
+      columns: Array.from({ length: table.shape[1] }, (_, i) => String(i)),
+      names: ["position", "dimension"],
+      scale: { reach: 1, centred: true },
+      wide: true,
+    });
+  };
+  const controls = [
+    slider(model, "base", "base", { min: 1, max: 7, step: 0.05, logarithmic: true }),
+    slider(model, "dim", "dim", { min: 4, max: 256, step: 2 }),
+    select(model, "schedule", "schedule", ["standard", "linear", "ntk", "yarn"]),
+    slider(model, "factor", "factor", { min: 0, max: 2, step: 0.02, logarithmic: true }),
+  ];
+  return { controls, before: [], figures: [map.svg, wave.svg, clocks.svg], after: [readout], draw };
+}
+
+function rotationView(model) {
+  const readout = element("p", { class: "readout", "aria-live": "polite" });
+  const clocks = new Clocks("Pairs of the query");
+  const scores = new Curves("Score against distance");
+  const distance = element("input", { type: "range", min: 0, step: 1, value: 0 });
+  const shown = element("output");
+  const play = element("button", { type: "button", "aria-pressed": false }, "play");
+  let parts;
+  let timer;
+  const move = () => {
+    const at = Number(distance.value);
+    const [exact, rounded] = [parts.scores.values, parts.rounded_scores.values];
+    const reach = [...exact, ...rounded].reduce((a, b) => Math.max(a, Math.abs(b)), 0) || 1;
+    clocks.show({
+      hands: [points(row(parts.exact, at)), points(row(parts.rounded, at))],
+      title: `pairs of the query at position ${model.get("start") + at}`,
+      wavelengths: parts.wavelengths.values,
+    });
+    scores.show({
+      lines: [exact, rounded],
+      names: ["score, exact angles", "score, float32 angles"],
+      ends: ["distance 0", String(exact.length - 1)],
+      at,
+      reach,
+    });
+    shown.textContent = String(at);
+    readout.textContent = `distance ${at} · score ${number(exact[at])} · with float32 angles ${number(rounded[at])}`;
+  };
+  const draw = () => {
+    parts = Object.fromEntries(
+      Object.entries(model.get("picture")).map(([name, array]) => [name, unpacked(array)]),
+    );
+    distance.max = parts.exact.shape[0] - 1;
+    move();
+  };
+  const stop = () => {
+    clearInterval(timer);
+    play.setAttribute("aria-pressed", false);
+  };
+  distance.addEventListener("input", move);
+  distance.addEventListener("keydown", (event) => event.stopPropagation());
+  play.addEventListener("click", () => {
+    if (play.getAttribute("aria-pressed") === "true") return stop();
+    play.setAttribute("aria-pressed", true);
+    timer = setInterval(() => {
+      distance.value = (Number(distance.value) + 1) % parts.exact.shape[0];
+      move();
+    }, 80);
+  });
+  const largest = 2 ** 52;
+  const controls = [
+    element("label", {}, element("span", {}, "distance"), distance, shown),
+    play,
+    integer(model, "start", "first position", { min: -largest, max: largest }, false),
+  ];
+  return { controls, before: [], figures: [scores.svg, clocks.svg], after: [readout], draw, stop };
+}
+
+const VIEWS = { attention: attentionView, encoding: encodingView, rotation: rotationView };
+
+// Pictures
+
+// Returns all figures as one SVG text, placed as they are on the screen, in the colours of now.
+function pictureOf(root, title, svgs) {
+  const area = svgs[0].parentElement.getBoundingClientRect();
+  const head = 34;
+  const size = { width: Math.ceil(area.width), height: Math.ceil(area.height) + head };
+  const whole = figure(title, size);
+  whole.append(
+    shape("rect", { ...size, fill: "var(--ground)" }),
+    label(8, 22, title, { "font-size": 16, "font-weight": 600 }),
+  );
+  for (const svg of svgs) {
+    const { left, top, width, height } = svg.getBoundingClientRect();
+    const copy = svg.cloneNode(true);
+    for (const name of ["style", "class", "tabindex"]) copy.removeAttribute(name);
+    filled(copy, { x: left - area.left, y: top - area.top + head, width, height }, []);
+    whole.append(copy);
+  }
+  const probe = element("span");
+  root.append(probe);
+  const text = new XMLSerializer().serializeToString(whole).replace(/var\(--\w+\)/g, (name) => {
+    probe.style.color = name;
+    return getComputedStyle(probe).color;
+  });
+  probe.remove();
+  return { text, ...size };
+}
+
+function download(href, name) {
+  element("a", { href, download: name }).click();
+}
+
+function savers(root, title, svgs) {
+  const svgHref = (text) => `data:image/svg+xml;charset=utf-8,${encodeURIComponent(text)}`;
+  const asSvg = element("button", { type: "button" }, "save SVG");
+  asSvg.addEventListener("click", () => {
+    download(svgHref(pictureOf(root, title, svgs).text), "ropewalk.svg");
+  });
+  const asPng = element("button", { type: "button" }, "save PNG");
+  asPng.addEventListener("click", async () => {
+    const { text, width, height } = pictureOf(root, title, svgs);
+    const image = element("img", { src: svgHref(text) });
+    await image.decode();
+    const canvas = element("canvas", { width: 2 * width, height: 2 * height });
+    canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
+    download(canvas.toDataURL(), "ropewalk.png");
+  });
+  return [asSvg, asPng];
+}
+
+// What a notebook calls, and a saved page too.
+function render({ model, el }) {
+  const view = VIEWS[model.get("view")](model);
+  const title = element("h2", {}, model.get("title"));
+  const root = element("section", { class: "ropewalk", "aria-label": model.get("title") });
+  const controls = element("div", { class: "controls" }, ...view.controls);
+  const figures = element("div", { class: "figures" }, ...view.figures);
+  root.append(title, ...view.before, controls, figures, ...view.after);
+  controls.append(...savers(root, model.get("title"), view.figures));
+  if (model.answers) {
+    const note = "A saved page: what is greyed out needs Python.";
+    root.append(element("p", { class: "note" }, note));
+  }
+  el.append(root);
+  view.draw();
+  model.on("change:picture", view.draw);
+  return () => {
+    model.off("change:picture", view.draw);
+    view.stop?.();
+  };
+}
+
+// Renders what Python saved in the page, with a model that answers from it.
+function showSaved(page) {
+  const text = page.querySelector('script[type="application/json"]').textContent;
+  const { state, answered, answers } = JSON.parse(text, (_, part) => {
+    if (typeof part?.values !== "string" || !part.shape) return part;
+    const bytes = Uint8Array.from(atob(part.values), (letter) => letter.charCodeAt(0));
+    return { shape: part.shape, values: new DataView(bytes.buffer) };
+  });
+  const key = (values) => JSON.stringify(values);
+  const pictures = new Map(answers.map(([values, picture]) => [key(values), picture]));
+  const listeners = {};
+  const model = {
+    answers: (trait) => answered.includes(trait),
+    get: (name) =>
+      name === "picture" ? pictures.get(key(answered.map((trait) => state[trait]))) : state[name],
+    set: (name, value) => {
+      state[name] = value;
+    },
+    on: (event, heard) => (listeners[event] ??= []).push(heard),
+    off: () => {},
+    save_changes: () => Object.values(listeners).flat().forEach((heard) => heard()),
+  };
+  render({ model, el: page.querySelector("main") });
+}
+
+export default { render };

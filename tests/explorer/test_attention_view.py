@@ -1,0 +1,328 @@
+"""The view of attention: its numbers in the page are the reference's, whatever is switched on."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from matplotlib import colormaps
+from numpy.typing import NDArray
+from tests import reference
+from tests.explorer.conftest import Shown, numbers
+from traitlets import TraitError
+
+import ropewalk as rw
+from ropewalk.explorer._view import View
+
+Show = Callable[[View], Shown]
+TOKENS = ["猫", "が", "眠る", "cat", "s"]
+SHAPE = (5, 5)
+DIGITS = 5.1e-5  # the page shows five digits of a float32
+
+
+@pytest.fixture
+def vectors(rng: np.random.Generator) -> NDArray[np.float64]:
+    """Query, key and value of three heads."""
+    return rng.standard_normal((3, 3, 5, 2))
+
+
+def weights_of(logits: NDArray[np.float64], visible: Any, temperature: float) -> list[list[float]]:
+    """Softmax of the logits over the temperature, row by row."""
+    return [
+        reference.softmax(
+            [x / temperature if visible(i, j) else -math.inf for j, x in enumerate(row)]
+        )
+        for i, row in enumerate(logits.tolist())
+    ]
+
+
+def test_every_weight_can_be_read_under_the_pointer(
+    show: Show, vectors: NDArray[np.float64]
+) -> None:
+    query, key, _ = vectors
+    shown = show(rw.explorer.attention(rw.attention_weights(query, key), tokens=TOKENS))
+    logits = query[0] @ key[0].T / math.sqrt(2)
+    expected = weights_of(logits, lambda _i, _j: True, 1.0)
+    np.testing.assert_allclose(shown.read(SHAPE), expected, rtol=DIGITS)
+
+
+def test_a_thumbnail_shows_its_head_large(show: Show, vectors: NDArray[np.float64]) -> None:
+    query, key, _ = vectors
+    shown = show(rw.explorer.attention(rw.attention_weights(query, key), tokens=TOKENS))
+    shown.page.get_by_role("button", name="head 2").click()
+    shown.settle()
+    assert shown.view.head == 2
+    pressed = shown.page.locator('.heads [aria-pressed="true"]')
+    assert pressed.all_text_contents() == ["head 2"]
+    logits = query[2] @ key[2].T / math.sqrt(2)
+    expected = weights_of(logits, lambda _i, _j: True, 1.0)
+    np.testing.assert_allclose(shown.read(SHAPE), expected, rtol=DIGITS)
+
+
+def test_switches_and_temperature_change_the_weights_as_the_formula_says(
+    show: Show, vectors: NDArray[np.float64]
+) -> None:
+    query, key, _ = vectors
+    mask = np.ones(SHAPE, np.bool_)
+    mask[3, 1] = False
+    view = rw.explorer.attention(rw.attention_weights(query, key), tokens=TOKENS, mask=mask)
+    shown = show(view)
+    shown.set("causal", True)
+    shown.set("before", 2)
+    shown.set("mask", True)
+    shown.set("temperature", math.log10(0.5))
+    assert (view.causal, view.left, view.right, view.masked) == (True, 2, None, True)
+    assert view.temperature == 0.5
+    logits = query[0] @ key[0].T / math.sqrt(2)
+
+    def visible(i: int, j: int) -> bool:
+        return bool(mask[i, j]) and reference.sees(i, j, causal=True, window=(2, None))
+
+    expected = weights_of(logits, visible, 0.5)
+    np.testing.assert_allclose(shown.read(SHAPE), expected, rtol=DIGITS)
+    shown.set("before", None)
+    assert view.left is None
+
+
+def test_stages_are_stepped_through(show: Show, vectors: NDArray[np.float64]) -> None:
+    query, key, value = vectors
+    stages = rw.attention_stages(query, key, value, causal=True, softcap=2.0)
+    shown = show(rw.explorer.attention(stages, tokens=TOKENS, value=value))
+    visible = [[j <= i for j in range(5)] for i in range(5)]
+    expected = reference.attention(
+        *vectors[:, 0].tolist(), scale=1 / math.sqrt(2), softcap=2.0, visible=visible
+    )
+    options = shown.control("stage").locator("option").all_text_contents()
+    assert options == ["scores", "capped", "biased", "weights", "output"]
+    for stage in options:
+        shown.set("stage", stage)
+        shape = (5, 2) if stage == "output" else SHAPE
+        np.testing.assert_allclose(shown.read(shape), getattr(expected, stage), rtol=DIGITS)
+
+
+def test_weights_are_shown_as_given_until_something_is_switched_on() -> None:
+    """A sink leaves rows below 1; a causal mask makes them sum to 1."""
+    weights = np.array([[0.25, 0.25], [0.25, 0.5]])
+    view = rw.explorer.attention(weights)
+    assert shown_map(view).tolist() == weights.tolist()
+    view.causal = True
+    np.testing.assert_allclose(shown_map(view), [[1.0, 0.0], [1 / 3, 2 / 3]], rtol=1e-7)
+    view.causal = False
+    assert shown_map(view).tolist() == weights.tolist()
+
+
+def shown_map(view: Any) -> NDArray[np.float32]:
+    packed = view.picture["map"]
+    return np.frombuffer(packed["values"], "<f4").reshape(packed["shape"])
+
+
+def test_queries_that_continue_a_cache_are_masked_where_they_stand() -> None:
+    weights = np.full((2, 4), 0.25)
+    view = rw.explorer.attention(weights, offset=2)
+    view.causal = True
+    expected = np.array([[1 / 3, 1 / 3, 1 / 3, 0.0], [0.25, 0.25, 0.25, 0.25]])
+    np.testing.assert_allclose(shown_map(view), expected, rtol=1e-7)
+
+
+def test_without_an_offset_queries_of_another_length_have_no_causal_mask(show: Show) -> None:
+    shown = show(rw.explorer.attention(np.full((2, 4), 0.25)))
+    assert shown.control("causal").count() == 0
+    with pytest.raises(TraitError, match="causal needs offset where 2 queries meet 4 keys"):
+        shown.view.causal = True
+    assert not shown.view.causal
+
+
+def test_masked_cells_are_not_painted_and_others_have_the_colours_of_cividis(show: Show) -> None:
+    weights = np.tril(np.linspace(0.01, 1, 25).reshape(SHAPE))
+    shown = show(rw.explorer.attention(weights))
+    pixels = shown.colours(SHAPE)
+    assert ((pixels[..., 3] == 255) == (weights > 0)).all()
+    expected = colormaps["cividis"](weights)[..., :3] * 255
+    seen = weights > 0
+    assert np.abs(pixels[..., :3][seen] - expected[seen]).max() < 6  # nine colours, interpolated
+
+
+def test_stages_have_a_scale_around_zero_and_what_is_not_finite_is_grey(show: Show) -> None:
+    scores = np.array([[-2.0, 0.0], [1.0, np.nan]])
+    given = rw.attention_stages(np.eye(2), np.eye(2), np.eye(2))
+    stages = rw.AttentionStages(scores, scores, scores, given.weights, given.lse, given.output)
+    shown = show(rw.explorer.attention(stages))
+    shown.set("stage", "scores")
+    pixels = shown.colours((2, 2))[..., :3]
+    expected = colormaps["RdBu_r"]((scores / 2 + 1) / 2)[..., :3] * 255
+    assert np.abs(pixels - expected)[np.isfinite(scores)].max() < 12
+    assert pixels[1, 1].tolist() == [153, 153, 153]
+
+
+def test_logarithmic_colours_tell_small_weights_apart(show: Show) -> None:
+    weights = np.array([[1.0, 1e-1, 1e-2, 1e-3, 1e-4]])
+    shown = show(rw.explorer.attention(weights))
+    shown.page.get_by_label("logarithmic colours").check()
+    expected = colormaps["cividis"](np.array([[1, 0.75, 0.5, 0.25, 0]]))[..., :3] * 255
+    assert np.abs(shown.colours((1, 5))[..., :3] - expected).max() < 6
+
+
+def test_thumbnails_keep_the_peak_of_a_large_head() -> None:
+    weights = np.zeros((1, 1000, 700))
+    weights[0, 637, 411] = 1.0
+    packed = rw.explorer.attention(weights).picture["thumbnails"]
+    small = np.frombuffer(packed["values"], "<f4").reshape(packed["shape"])
+    assert small.shape == (1, 32, 32)
+    assert np.argwhere(small[0] == 1).tolist() == [[637 // 32, 411 // 22]]
+
+
+def test_the_polygon_shows_values_outputs_and_the_weights_of_a_query(
+    show: Show, vectors: NDArray[np.float64]
+) -> None:
+    query, key, value = vectors
+    view = rw.explorer.attention(rw.attention_weights(query, key), tokens=TOKENS, value=value)
+    shown = show(view)
+    shown.point(3, 0, SHAPE)
+    page = shown.page
+    lines = page.locator(".weight").evaluate_all("all => all.map(x => x.getAttribute('d'))")
+    widths = page.locator(".weight").evaluate_all(
+        "all => all.map(x => Number(x.getAttribute('stroke-width')))"
+    )
+    plane = np.array([[float(x) for x in line[1:].replace("L", " ").split()] for line in lines])
+    output, values = plane[:, :2], plane[:, 2:]
+    weights = weights_of(query[0] @ key[0].T / math.sqrt(2), lambda _i, _j: True, 1.0)[3]
+    np.testing.assert_allclose(np.array(widths) / max(widths), np.array(weights) / max(weights))
+    # The picture is a similarity of the plane, which keeps weighted means.
+    np.testing.assert_allclose(output[0], weights @ values, rtol=1e-5)
+    hulls = page.locator("polygon").evaluate_all("all => all.map(x => x.points.length)")
+    assert hulls[0] == len(reference.convex_hull(value[0].tolist()))
+
+
+def test_the_output_is_made_of_the_weights_that_are_shown() -> None:
+    """A sink leaves rows below 1, and their outputs with them."""
+    view = rw.explorer.attention([[0.25, 0.25], [0.0, 1.0]], value=[[1.0, 2.0], [3.0, 4.0]])
+    view.stage = "output"
+    np.testing.assert_allclose(shown_map(view), [[1.0, 1.5], [3.0, 4.0]], rtol=1e-7)
+    view.causal = True
+    np.testing.assert_allclose(shown_map(view), [[1.0, 2.0], [3.0, 4.0]], rtol=1e-7)
+
+
+def test_arrow_keys_walk_the_map_and_the_notebook_does_not_hear_them(
+    show: Show, vectors: NDArray[np.float64]
+) -> None:
+    query, key, _ = vectors
+    shown = show(rw.explorer.attention(rw.attention_weights(query, key), tokens=TOKENS))
+    shown.page.evaluate(
+        "() => { window.heard = []; document.onkeydown = (e) => heard.push(e.key) }"
+    )
+    shown.page.locator(".map").focus()
+    for key_name in ("ArrowDown", "ArrowDown", "ArrowRight", "ArrowLeft", "ArrowUp", "End", "a"):
+        shown.page.keyboard.press(key_name)
+    assert shown.readout.startswith("query 1 “が” · key 4 “s”")
+    shown.page.keyboard.press("ArrowRight")  # the last key is the last
+    assert shown.readout.startswith("query 1 “が” · key 4 “s”")
+    assert shown.page.evaluate("window.heard") == ["a"]
+
+
+def test_every_control_is_reached_by_the_tab_key(show: Show, vectors: NDArray[np.float64]) -> None:
+    query, key, value = vectors
+    view = rw.explorer.attention(
+        rw.attention_weights(query, key), value=value, mask=np.ones(SHAPE, np.bool_)
+    )
+    shown = show(view)
+    wanted = shown.page.locator("button, input, select, [tabindex]").count()
+    assert wanted == 3 + 7 + 1 + 2  # heads, controls, the map, two buttons
+    reached = set()
+    for _ in range(wanted + 2):
+        shown.page.keyboard.press("Tab")
+        reached.add(
+            shown.page.evaluate(
+                "[...document.querySelectorAll('*')].indexOf(document.activeElement)"
+            )
+        )
+    assert len(reached - {0, 1, 2}) >= wanted
+
+
+def test_the_page_follows_python(show: Show, vectors: NDArray[np.float64]) -> None:
+    query, key, _ = vectors
+    view = rw.explorer.attention(rw.attention_weights(query, key), tokens=TOKENS)
+    shown = show(view)
+    view.head, view.causal, view.temperature = 1, True, 2.0
+    shown.update()
+    assert shown.control("causal").is_checked()
+    assert shown.page.locator("output").first.text_content() == "2"
+    logits = query[1] @ key[1].T / math.sqrt(2)
+    expected = weights_of(logits, lambda i, j: j <= i, 2.0)
+    np.testing.assert_allclose(shown.read(SHAPE), expected, rtol=DIGITS)
+
+
+def test_a_view_that_is_closed_hears_no_more(show: Show, vectors: NDArray[np.float64]) -> None:
+    query, key, _ = vectors
+    view = rw.explorer.attention(rw.attention_weights(query, key))
+    shown = show(view)
+    before = shown.readout
+    shown.page.evaluate("() => window.close()")
+    view.head = 1
+    shown.update()
+    assert shown.readout == before
+
+
+def test_two_thousand_queries_and_keys_are_quick(open_saved: Show) -> None:
+    """A move of the pointer takes no longer than a frame or two."""
+    weights = np.random.default_rng(0).random((1, 2048, 2048), np.float32)
+    shown = open_saved(rw.explorer.attention(weights))
+    duration = shown.page.evaluate(
+        """() => {
+        const map = document.querySelector(".map");
+        const { x, y } = map.querySelector("image").getBoundingClientRect();
+        const begin = performance.now();
+        for (let i = 0; i < 100; i++) {
+          map.dispatchEvent(
+            new PointerEvent("pointermove", { clientX: x + i + 1, clientY: y + i + 1 }));
+        }
+        return (performance.now() - begin) / 100;
+      }"""
+    )
+    assert duration < 30  # milliseconds
+    assert shown.page.locator(".map *").count() < 300  # a picture, not four million cells
+    row, _, column, _, value = numbers(shown.readout)
+    assert value == pytest.approx(weights[0, int(row), int(column)], rel=DIGITS)
+
+
+REFUSALS: list[tuple[dict[str, Any], type[Exception], str]] = [
+    ({"weights": np.ones(3)}, ValueError, r"weights must have shape .* got \(3,\)"),
+    ({"weights": np.ones((0, 3))}, ValueError, r"weights must have shape .* got \(0, 3\)"),
+    ({"weights": np.ones((1, 4097))}, ValueError, r"at most 4096, got \(1, 4097\)"),
+    ({"weights": [[1.5]]}, ValueError, "weights must be from 0 to 1, got 1.5"),
+    ({"weights": [[np.nan]]}, ValueError, "weights must be from 0 to 1, got nan"),
+    ({"weights": [[1j]]}, TypeError, "weights must be integers, float64"),
+    ({"tokens": ["a"]}, ValueError, "tokens must be 2 strings, got 1"),
+    ({"tokens": ["a", 1]}, TypeError, "tokens must be strings, got 1"),
+    ({"key_tokens": "abc"}, ValueError, "key_tokens must be 2 strings, got 3"),
+    ({"value": np.ones((3, 2))}, ValueError, r"value must have shape \(..., 2, value dim\)"),
+    ({"value": np.ones((3, 2, 2))}, ValueError, "value must broadcast to the leading axes"),
+    ({"value": [[np.inf], [0.0]]}, ValueError, "value must be finite"),
+    ({"mask": [[1, 0], [1, 1]]}, TypeError, "mask must be boolean"),
+    ({"mask": np.ones((3, 2), np.bool_)}, ValueError, "mask must broadcast to the shape"),
+    ({"offset": 0.5}, TypeError, "offset must be an integer, got 0.5"),
+]
+
+
+@pytest.mark.parametrize(("options", "error", "message"), REFUSALS)
+def test_bad_input_is_refused(
+    options: dict[str, Any], error: type[Exception], message: str
+) -> None:
+    arguments = {"weights": np.eye(2)} | options
+    with pytest.raises(error, match=message):
+        rw.explorer.attention(arguments.pop("weights"), **arguments)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("head", 1, "head must be from 0 to 0, got 1"),
+        ("stage", "output", "stage must be one of 'weights', got 'output'"),
+        ("temperature", 0.0, "temperature must be positive and finite"),
+        ("left", -1, "left"),
+    ],
+)
+def test_a_control_refuses_what_it_cannot_show(name: str, value: object, message: str) -> None:
+    view = rw.explorer.attention(np.eye(2))
+    with pytest.raises(TraitError, match=message):
+        setattr(view, name, value)

@@ -1,0 +1,129 @@
+"""The view of the encoding: numbers, waves and hands are the reference's, whatever the controls."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from tests import reference
+from tests.explorer.conftest import Shown, numbers
+from traitlets import TraitError
+
+import ropewalk as rw
+from ropewalk.explorer._view import View
+
+Show = Callable[[View], Shown]
+POSITIONS = range(6)
+SHAPE = (6, 8)
+DIGITS = 5.1e-5  # the page shows five digits of a float32
+
+
+def table(frequencies: Any) -> NDArray[np.float64]:
+    return np.array(reference.sinusoidal_encoding(POSITIONS, frequencies), dtype=np.float64)
+
+
+def drawn_curve(shown: Shown) -> NDArray[np.float64]:
+    """The points of the curve, in units of the picture."""
+    d = shown.page.locator(".curve").get_attribute("d") or ""
+    return np.array([point.split() for point in d[1:].split("L")], dtype=np.float64)
+
+
+def drawn_hands(shown: Shown) -> NDArray[np.float64]:
+    """The tips of the hands from the middle of their clocks, upwards positive."""
+    paths = shown.page.locator(".hand").evaluate_all("all => all.map(x => x.getAttribute('d'))")
+    tips = [path.split("l")[1].split() for path in paths]
+    return np.array(tips, dtype=np.float64) * [1, -1]
+
+
+def test_every_number_can_be_read_under_the_pointer(show: Show) -> None:
+    shown = show(rw.explorer.encoding(POSITIONS, 8))
+    expected = table(reference.standard_frequencies(8))
+    np.testing.assert_allclose(shown.read(SHAPE), expected, rtol=DIGITS)
+
+
+def test_the_wave_is_the_column_of_the_chosen_dimension(show: Show) -> None:
+    shown = show(rw.explorer.encoding(POSITIONS, 8))
+    shown.point(3, 2, SHAPE)
+    x, y = drawn_curve(shown).T
+    expected = table(reference.standard_frequencies(8))[:, 2]
+    np.testing.assert_allclose(np.diff(x), 420 / 5)
+    np.testing.assert_allclose((105 - y) / 75, expected, atol=1e-6)  # 0 is at 105, 1 at 30
+    text = shown.page.locator("svg[aria-label='Wave of a dimension']").text_content() or ""
+    assert "dimension 2 (sin), wavelength 62.832" in text  # 2 pi 10
+
+
+def test_hands_point_at_cosine_and_sine_of_the_chosen_position(show: Show) -> None:
+    shown = show(rw.explorer.encoding(POSITIONS, 8))
+    shown.point(3, 2, SHAPE)
+    angles = 3 * 10.0 ** -np.arange(4)
+    expected = 16 * np.transpose([np.cos(angles), np.sin(angles)])
+    np.testing.assert_allclose(drawn_hands(shown), expected, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("schedule", "expected"),
+    [
+        ("standard", reference.standard_frequencies(8, 100.0)),
+        ("linear", reference.linear_frequencies(8, 10.0, 100.0)),
+        ("ntk", reference.ntk_frequencies(8, 10.0, 100.0)),
+        ("yarn", reference.yarn_frequencies(8, 10.0, 64, base=100.0)),
+    ],
+)
+def test_controls_choose_the_frequencies(show: Show, schedule: str, expected: Any) -> None:
+    view = rw.explorer.encoding(POSITIONS, 16, trained_length=64)
+    shown = show(view)
+    shown.set("schedule", schedule)
+    shown.set("base", 2)  # a power of ten
+    shown.set("factor", 1)
+    shown.set("dim", 8)
+    assert (view.schedule, view.base, view.factor, view.dim) == (schedule, 100.0, 10.0, 8)
+    np.testing.assert_allclose(shown.read(SHAPE), table(expected), rtol=DIGITS)
+
+
+def test_the_cursor_stays_in_a_table_that_becomes_narrower(show: Show) -> None:
+    shown = show(rw.explorer.encoding(POSITIONS, 16))
+    shown.page.locator(".map").focus()
+    shown.page.keyboard.press("End")
+    assert shown.readout.startswith("position 0 · dimension 15 (cos)")
+    shown.set("dim", 8)
+    assert shown.readout.startswith("position 0 · dimension 7 (cos)")
+
+
+def test_fractional_and_negative_positions_have_their_names(show: Show) -> None:
+    shown = show(rw.explorer.encoding([-1.5, 2.0], 4))
+    assert numbers(shown.readout)[0] == -1.5
+    assert shown.number == pytest.approx(math.sin(-1.5), rel=DIGITS)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "error", "message"),
+    [
+        ((range(0), 4), {}, ValueError, r"positions must have shape .* got \(0,\)"),
+        ((range(10**9), 4), {}, ValueError, "1 to 4096 of them"),
+        (([[1.0]], 4), {}, ValueError, r"positions must have shape .* got \(1, 1\)"),
+        (([1j], 4), {}, TypeError, "positions must be integers, float64"),
+        ((range(4), 2), {}, ValueError, "dim must be an even integer from 4 to 4096, got 2"),
+        ((range(4), 5), {}, ValueError, "dim must be an even integer"),
+        ((range(4), 4), {"base": 0}, ValueError, "base must be positive and finite"),
+        ((range(4), 4), {"schedule": "none"}, ValueError, "schedule must be one of 'standard'"),
+        ((range(4), 4), {"factor": 0.5}, ValueError, "factor must be from 1 to 1e9, got 0.5"),
+        ((range(4), 4), {"trained_length": 0}, ValueError, "trained_length must be an integer"),
+    ],
+)
+def test_bad_input_is_refused(
+    arguments: tuple[Any, Any], options: dict[str, Any], error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        rw.explorer.encoding(*arguments, **options)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("schedule", "none"), ("factor", 0.5), ("dim", 7), ("base", -1.0)]
+)
+def test_a_control_refuses_what_it_cannot_show(name: str, value: object) -> None:
+    view = rw.explorer.encoding(POSITIONS, 8)
+    with pytest.raises(TraitError, match=name):
+        setattr(view, name, value)
+    assert view.frequencies() == rw.frequencies.standard(8)

@@ -1,0 +1,235 @@
+"""What all views share: texts stay texts, dark and light, saved pages and pictures, the extra."""
+
+import re
+from collections.abc import Callable
+from itertools import product
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import numpy as np
+import pytest
+from matplotlib import image
+from playwright.sync_api import Page
+from tests.conftest import RunPython
+from tests.explorer.conftest import Shown, numbers
+
+import ropewalk as rw
+from ropewalk.explorer._view import HERE, MODULE, STYLE, View
+
+Show = Callable[[View], Shown]
+MARKUP = "<img src=x onerror=alert(1)>"
+HOSTILE = [MARKUP, "</script><script>alert(2)</script>", "\"'&amp;<!--", "<b>猫</b>"]
+VIEWS: dict[str, Callable[[], View]] = {
+    "attention": lambda: rw.explorer.attention(
+        rw.attention_weights(np.eye(4), np.eye(4)),
+        tokens=HOSTILE,
+        value=np.eye(4)[:, :2],
+        title=MARKUP,
+    ),
+    "encoding": lambda: rw.explorer.encoding(range(8), 8, title=MARKUP),
+    "rotation": lambda: rw.explorer.rotation(np.ones(8), np.ones(8), title=MARKUP),
+}
+every_view = pytest.mark.parametrize("name", VIEWS)
+
+
+def check_texts_are_texts(page: Page, name: str) -> None:
+    assert page.locator(".ropewalk").locator("img, b, i, script").count() == 0
+    assert page.locator("h2").text_content() == MARKUP
+    if name == "attention":
+        page.locator(".map").focus()
+        page.keyboard.press("ArrowDown")
+        page.keyboard.press("ArrowRight")
+        assert (
+            f"query 1 “{HOSTILE[1]}” · key 1 “{HOSTILE[1]}”"
+            in page.locator(".readout").inner_text()
+        )
+        for drawn, token in zip(page.locator(".token").all_text_contents(), HOSTILE, strict=True):
+            assert drawn == token or (len(drawn) > 9 and token.startswith(drawn.rstrip("…")))
+
+
+@every_view
+def test_tokens_and_titles_are_shown_as_text_whatever_markup_they_hold(
+    show: Show, name: str
+) -> None:
+    check_texts_are_texts(show(VIEWS[name]()).page, name)
+
+
+@every_view
+def test_they_are_in_a_saved_page_too(open_saved: Show, name: str) -> None:
+    shown = open_saved(VIEWS[name]())
+    check_texts_are_texts(shown.page, name)
+    assert shown.page.title() == MARKUP
+
+
+def relative_luminance(colour: str) -> float:
+    """WCAG 2.2, definition of relative luminance."""
+    parts = [int(part) / 255 for part in re.findall(r"\d+", colour)[:3]]
+    red, green, blue = (p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def contrasts(page: Page) -> tuple[float, float]:
+    """Return the luminance of the ground, and the least contrast of a text with it or a panel."""
+    colours: dict[str, str] = page.locator(".ropewalk").evaluate(
+        """root => Object.fromEntries(
+          ["ground", "panel", "text", "faint", "first", "second", "mark"].map((name) => {
+            const probe = document.createElement("span");
+            root.append(probe);
+            probe.style.color = `var(--${name})`;
+            const colour = getComputedStyle(probe).color;
+            probe.remove();
+            return [name, colour];
+          }))"""
+    )
+    light = {name: relative_luminance(colour) for name, colour in colours.items()}
+    found = []
+    for ground, text in product(["ground", "panel"], ["text", "faint", "first", "second", "mark"]):
+        dark, bright = sorted([light[ground], light[text]])
+        found.append((bright + 0.05) / (dark + 0.05))
+    return light["ground"], min(found)
+
+
+@pytest.mark.parametrize("theme", ["true", "false", None], ids=["light", "dark", "none"])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_texts_are_legible_in_light_and_dark(show: Show, scheme: Any, theme: str | None) -> None:
+    """By the notebook's theme where there is one, else by the system's."""
+    shown = show(VIEWS["attention"]())
+    shown.page.emulate_media(color_scheme=scheme)
+    if theme is not None:
+        shown.page.evaluate("(t) => document.body.setAttribute('data-jp-theme-light', t)", theme)
+    ground, contrast = contrasts(shown.page)
+    is_dark = theme == "false" if theme else scheme == "dark"
+    assert (ground < 0.1) == is_dark
+    assert contrast >= 4.5  # WCAG 2.2, success criterion 1.4.3
+
+
+def test_a_saved_page_steps_through_heads_and_stages(open_saved: Show) -> None:
+    x = np.random.default_rng(1).standard_normal((2, 3, 4))
+    stages = rw.attention_stages(x, x, x)
+    shown = open_saved(rw.explorer.attention(stages, tokens=["私", "は", "猫"]))
+    page = shown.page
+    assert page.locator(".readout").text_content() == (
+        f"query 0 “私” · key 0 “私” · weights {five(stages.weights[0, 0, 0])}"
+    )
+    page.get_by_role("button", name="head 1").click()
+    shown.control("stage").select_option("scores")
+    shown.point(2, 1, (3, 3))
+    assert shown.readout == f"query 2 “猫” · key 1 “は” · scores {five(stages.scores[1, 2, 1])}"
+    assert shown.control("temperature").is_disabled()
+    assert shown.control("causal").is_disabled()
+    assert "needs Python" in (page.locator(".note").text_content() or "")
+
+
+def five(value: float) -> str:
+    return f"{np.float32(value):.5g}".replace("-", "\N{MINUS SIGN}")
+
+
+def test_a_saved_page_knows_all_schedules(open_saved: Show) -> None:
+    view = rw.explorer.encoding(range(8), 8)
+    shown = open_saved(view)
+    assert view.schedule == "standard"  # as it was before
+    shown.control("schedule").select_option("linear")
+    shown.point(7, 0, (8, 8))
+    assert shown.number == pytest.approx(np.sin(7 / 8), rel=5.1e-5)
+    assert shown.control("base").is_disabled()
+
+
+def test_a_saved_page_walks_the_distance(open_saved: Show) -> None:
+    shown = open_saved(rw.explorer.rotation([1.0, 0.0], [1.0, 0.0]))
+    shown.control("distance").fill("3")
+    assert numbers(shown.readout)[:2] == [3, pytest.approx(np.cos(3), rel=5.1e-5)]
+    assert shown.control("first position").is_disabled()
+
+
+def test_a_page_that_is_saved_is_as_the_view_was_left(open_saved: Show) -> None:
+    view = rw.explorer.attention(np.eye(4)[None] * np.ones((2, 1, 1)), tokens="abcd")
+    view.head = 1
+    shown = open_saved(view)
+    assert view.head == 1
+    assert shown.page.locator('[aria-pressed="true"]').all_text_contents() == ["head 1"]
+
+
+def test_a_view_has_the_same_text_in_every_run() -> None:
+    assert repr(rw.explorer.attention([[1.0]], title="猫")) == "AttentionView('猫')"
+
+
+def test_a_page_is_saved_as_html_alone(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"path must end in \.html .* got 'view.svg'"):
+        VIEWS["rotation"]().save(tmp_path / "view.svg")
+
+
+def test_nothing_in_the_page_asks_for_a_file_or_a_network() -> None:
+    assert not re.search(r"https?:(?!//www\.w3\.org/2000/svg)", MODULE + STYLE)
+    assert not re.search(r"\bimport\b|\bfetch\b|innerHTML|url\(h", MODULE)
+    assert "@import" not in STYLE
+    assert sorted(path.suffix for path in HERE.iterdir() if path.suffix in {".js", ".css"}) == [
+        ".css",
+        ".js",
+    ]
+
+
+def saved_picture(page: Page, button: str, folder: Path) -> Path:
+    with page.expect_download() as download:
+        page.get_by_role("button", name=button).click()
+    path = folder / download.value.suggested_filename
+    download.value.save_as(path)
+    return path
+
+
+@every_view
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_view_is_saved_as_svg(show: Show, tmp_path: Path, name: str, scheme: Any) -> None:
+    shown = show(VIEWS[name]())
+    shown.page.emulate_media(color_scheme=scheme)
+    path = saved_picture(shown.page, "save SVG", tmp_path)
+    assert path.name == "ropewalk.svg"
+    text = path.read_text(encoding="utf-8")
+    root = ET.fromstring(text)
+    assert "var(" not in text
+    assert "".join(next(root.iter("{http://www.w3.org/2000/svg}text")).itertext()) == MARKUP
+    tags = {element.tag.partition("}")[2] for element in root.iter()}
+    assert tags <= {
+        *("svg", "g", "defs", "pattern", "title"),
+        *("rect", "path", "circle", "polygon", "text", "image"),
+    }
+    shown.page.goto(path.as_uri())
+    shown.requests.clear()
+    drawn = image.imread(screenshot(shown.page, tmp_path))
+    brightest, darkest = drawn[..., :3].max(), drawn[..., :3].min()
+    assert brightest - darkest > 0.7
+    assert (drawn[2, 2, :3].max() < 0.5) == (scheme == "dark")  # the ground
+
+
+def screenshot(page: Page, folder: Path) -> Path:
+    path = folder / "screenshot.png"
+    page.screenshot(path=path)
+    return path
+
+
+@every_view
+def test_a_view_is_saved_as_png_twice_as_fine(show: Show, tmp_path: Path, name: str) -> None:
+    shown = show(VIEWS[name]())
+    box = shown.page.locator(".figures").bounding_box()
+    assert box is not None
+    drawn = image.imread(saved_picture(shown.page, "save PNG", tmp_path))
+    assert drawn.shape[1] == 2 * np.ceil(box["width"])
+    assert drawn.shape[0] > 2 * box["height"]
+    assert drawn[..., :3].min() < 0.3
+    assert drawn[-1, -1, :3].tolist() == [1, 1, 1]  # the ground
+
+
+def test_without_anywidget_the_message_names_the_extra(run_python: RunPython) -> None:
+    result = run_python("""
+import sys
+
+sys.modules["anywidget"] = None  # as if it were not installed
+import ropewalk as rw
+
+try:
+    rw.explorer
+except ImportError as error:
+    print(error)
+""")
+    expected = "ropewalk.explorer needs anywidget: pip install 'ropewalk[explorer]'\n"
+    assert (result.stdout, result.stderr) == (expected, "")

@@ -1,0 +1,572 @@
+"""Dask arrays: equal to the whole in any chunks, on any scheduler, and nothing hidden is read."""
+
+import math
+import os
+import re
+import signal
+import time
+from collections import Counter
+from collections.abc import Iterator
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import dask
+import dask.array as da
+import numpy as np
+import pytest
+from dask.array.utils import assert_eq
+from distributed import Client, LocalCluster
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from tests import reference
+from tests.conftest import RunPython
+from tests.test_attention import Call, assert_within
+from tests.test_rotary import DTYPES, UNIT, assert_same_bits, rows
+
+import ropewalk as rw
+
+Arrays = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
+
+CHUNKS = {
+    "whole": (-1, -1, -1, -1),
+    "even": (1, 2, 10, 3),
+    "ragged": ((1, 1), (3, 1), (1, 0, 13, 6), 4),
+    "small": (2, 4, 3, 6),
+}
+OPTIONS: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "causal": {"causal": True},
+    "offset": {"causal": True, "offset": [-3, 7]},
+    "window": {"window": (4, 2)},
+    "key lengths": {"key_lengths": np.array([3, 20], np.uint8)},
+    "mask": {"mask": np.random.default_rng(1).random((2, 1, 20, 20)) < 0.5},
+    "mask of keys": {"mask": np.arange(20) % 3 > 0},
+    "bias": {"bias": np.random.default_rng(2).standard_normal((4, 20, 1))},
+    "bias of keys": {"bias": range(20)},
+    "slopes": {"slopes": [0.5, 0.1, 0.0, -0.1], "offset": 2},
+    "sinks": {"sinks": [[1.0, -math.inf, 0.0, 9.0]], "causal": True},
+    "softcap": {"softcap": 2.0, "scale": 1.5},
+    "nothing seen": {"causal": True, "offset": -30},
+    "nothing seen but sinks": {"window": (0, 0), "offset": 99, "sinks": 2.0},
+}
+
+every_option = pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
+every_chunking = pytest.mark.parametrize("chunks", CHUNKS.values(), ids=CHUNKS)
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    with dask.config.set(scheduler="sync"):
+        yield
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[LocalCluster]:
+    with LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+    ) as workers:
+        yield workers
+
+
+def data(dtype: str = "float64", key_heads: int = 4) -> Arrays:
+    key, value = (rows((2, key_heads, 20, 6), dtype, seed) for seed in (1, 2))
+    return rows((2, 4, 20, 6), dtype), key, value
+
+
+def chunked(array: NDArray[Any], chunks: Any) -> da.Array:
+    """Return an array in chunks; fewer heads are not split."""
+    batch, heads, *others = chunks
+    if array.shape[1] < 4 and heads != -1:
+        heads = 1
+    return da.from_array(array, chunks=(batch, heads, *others))
+
+
+def attended(arrays: Arrays, chunks: Any, **options: Any) -> da.Array:
+    return rw.dask.attention(*(chunked(array, chunks) for array in arrays), **options)
+
+
+def check(call: Call, found: NDArray[Any], parts: int = 20) -> None:
+    """Compare with the reference: 2 units of the dtype for every level of merging.
+
+    What the parts are off by, and what the errors of their log-sum-exps move from one to the other,
+    is each at most what the whole may be off by.
+    """
+    expected, allowed = call.expected()
+    levels = math.ceil(math.log(parts, 4))
+    size = np.abs(call.value.astype(float)).max()
+    assert found.dtype == call.dtype
+    level = 2 * levels * UNIT[call.dtype.name] * size
+    assert_within(found, expected.output, 2 * allowed.output + level)
+
+
+# Attention
+
+
+@every_chunking
+@every_option
+def test_attention_is_that_of_the_whole(chunks: Any, options: dict[str, Any]) -> None:
+    arrays = data()
+    check(Call(*arrays, options), attended(arrays, chunks, **options).compute())
+
+
+@every_chunking
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_attention_of_every_dtype(chunks: Any, dtype: str) -> None:
+    arrays = data(dtype)
+    check(Call(*arrays, {"causal": True}), attended(arrays, chunks, causal=True).compute())
+
+
+@every_chunking
+@pytest.mark.parametrize("key_heads", [1, 2])
+def test_heads_find_the_keys_they_share(chunks: Any, key_heads: int) -> None:
+    arrays = data(key_heads=key_heads)
+    options = {"causal": True, "slopes": [0.1, 0.2, 0.3, 0.4]}
+    check(Call(*arrays, options), attended(arrays, chunks, **options).compute())
+
+
+chunk_sizes = st.lists(st.integers(0, 9), min_size=1, max_size=5).map(tuple)
+
+
+@settings(max_examples=40)
+@given(chunk_sizes, chunk_sizes, chunk_sizes, st.booleans(), st.integers(-20, 20))
+def test_attention_in_any_chunks(
+    of_queries: Any, of_keys: Any, of_values: Any, causal: bool, offset: int
+) -> None:
+    of_values = (*of_values, max(0, sum(of_keys) - sum(of_values)))
+    of_keys = (*of_keys, sum(of_values) - sum(of_keys))
+    query, key, value = (
+        rows((sum(lengths), 4), seed=seed)
+        for seed, lengths in enumerate((of_queries, of_keys, of_values))
+    )
+    options: dict[str, Any] = {"causal": causal, "offset": offset}
+    result = rw.dask.attention(
+        da.from_array(query, chunks=(of_queries, 3)),
+        da.from_array(key, chunks=(of_keys, 4)),
+        da.from_array(value, chunks=(of_values, 1)),
+        **options,
+    )
+    found = result.compute()
+    if key.size and query.size:
+        check(Call(query, key, value, options), found)
+    else:
+        assert_same_bits(found, rw.attention(query, key, value, **options))
+
+
+def test_axes_broadcast() -> None:
+    query, key, value = rows((2, 1, 9, 4)), rows((5, 4), seed=1), rows((3, 5, 2), seed=2)
+    lazy = (da.from_array(array, chunks=2) for array in (query, key, value))
+    found = rw.dask.attention(*lazy).compute()
+    np.testing.assert_allclose(found, rw.attention(query, key, value), rtol=0, atol=1e-15)
+
+
+def test_masks_and_biases_may_be_in_chunks() -> None:
+    arrays = data()
+    mask = np.random.default_rng(1).random((20, 20)) < 0.5
+    bias = rows((2, 1, 20, 20), seed=9)
+    lazy = {"mask": da.from_array(mask, chunks=7), "bias": da.from_array(bias, chunks=(1, 1, 3, 9))}
+    options = {"mask": mask, "bias": bias}
+    check(Call(*arrays, options), attended(arrays, CHUNKS["even"], **lazy).compute())
+
+
+def test_float64_inside_is_rounded_once_a_level() -> None:
+    arrays = data("float32")
+    options: dict[str, Any] = {"causal": True, "precision": "float64"}
+    found = attended(arrays, CHUNKS["even"], **options).compute()
+    exact = rw.attention(*(a.astype(np.float64) for a in arrays), causal=True)
+    assert found.dtype == np.float32
+    size = np.abs(arrays[2]).max()
+    # Two parts: a rounding of each, one of the merge, and their weights.
+    np.testing.assert_allclose(found, exact, rtol=0, atol=4 * UNIT["float32"] * size)
+
+
+def test_the_same_chunks_give_the_same_bits() -> None:
+    arrays = data("float32")
+    results = [attended(arrays, CHUNKS["ragged"], causal=True) for _ in range(3)]
+    once = results[0].compute(scheduler="sync")
+    assert_same_bits(results[1].compute(scheduler="sync"), once)
+    assert_same_bits(results[2].compute(scheduler="threads", num_workers=4), once)
+
+
+@every_chunking
+def test_what_dask_knows_before_it_computes_is_so(chunks: Any) -> None:
+    arrays = data("float32", key_heads=2)
+    lazy = attended(arrays, chunks, causal=True, precision="float64")
+    assert lazy.shape == (2, 4, 20, 6)
+    assert lazy.dtype == np.float32
+    assert_eq(lazy, lazy.compute())  # its dtype, its shape, the type and shape of every chunk
+
+
+# What is not computed
+
+
+def recorded(array: NDArray[Any], size: int, made: list[int]) -> da.Array:
+    """Return an array in chunks of rows, that are read-only and listed when they are made."""
+
+    def block(block_info: Any) -> NDArray[Any]:
+        (first, beyond), _ = block_info[None]["array-location"]
+        made.append(first)
+        part = array[first:beyond].copy()
+        part.flags.writeable = False
+        return part
+
+    chunks = da.core.normalize_chunks((size, -1), array.shape)
+    return da.map_blocks(block, chunks=chunks, meta=array[:0], name=f"recorded-{id(made)}")
+
+
+HIDING: dict[str, dict[str, Any]] = {
+    "nothing": {},
+    "causal": {"causal": True},
+    "window": {"window": (9, 3)},
+    "window to the left": {"causal": True, "window": (5, None)},
+    "offset": {"causal": True, "offset": 17},
+    "behind": {"causal": True, "offset": -17},
+    "key lengths": {"key_lengths": 31},
+    "all": {"causal": True, "window": (12, 0), "offset": 13, "key_lengths": 40},
+}
+
+
+@pytest.mark.parametrize("options", HIDING.values(), ids=HIDING)
+def test_a_hidden_chunk_is_in_no_task(
+    options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    length, size = 60, 7
+    begins = range(0, length, size)
+    # The first feature says which row it is.
+    array = np.column_stack([np.arange(length, dtype=float), np.zeros(length)])
+    met: list[tuple[int, int]] = []
+    attend = rw.attention_with_lse
+
+    def spy(query: Any, key: Any, value: Any, **given: Any) -> Any:
+        assert rw.get_num_threads() == 1
+        met.extend((int(query[0, 0]), int(first)) for first in key[:1, 0])
+        return attend(query, key, value, **given)
+
+    monkeypatch.setattr(rw, "attention_with_lse", spy)
+    made: list[list[int]] = [[], [], []]
+    lazy = (recorded(array, size, one) for one in made)
+    rw.dask.attention(*lazy, **options).compute()
+
+    of_keys = {**options, "key_length": options.get("key_lengths")}
+    of_keys.pop("key_lengths", None)
+    seen = {
+        (begin, first)
+        for begin, first in product(begins, begins)
+        for i, j in product(range(begin, begin + size), range(first, first + size))
+        if i < length and j < length and reference.sees(i, j, **of_keys)
+    }
+    assert Counter(met) == Counter(seen)  # each of them once
+    queries, keys = (sorted(set(firsts)) for firsts in zip(*seen, strict=True))
+    assert [sorted(one) for one in made] == [queries, keys, keys]
+
+
+def test_chunks_may_be_read_only() -> None:
+    x = rows((60, 6))
+    made: list[int] = []
+    lazy = recorded(x, 7, made)
+    assert not lazy.compute()[:0].size
+    found = rw.dask.attention(lazy, lazy, lazy, causal=True).compute()
+    np.testing.assert_allclose(found, rw.attention(x, x, x, causal=True), rtol=0, atol=1e-14)
+    assert_same_bits(rw.dask.rotate(lazy).compute(), rw.rotate(x))
+
+
+def test_what_is_attended_to_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dask might as well make a chunk of keys again for every chunk of queries."""
+    turned: list[int] = []
+    rotate = rw.rotate
+
+    def spy(x: Any, positions: range, **given: Any) -> Any:
+        turned.append(positions.start)
+        return rotate(x, positions, **given)
+
+    made: list[int] = []
+    lazy = rw.dask.rotate(recorded(rows((60, 6)), 7, made))
+    monkeypatch.setattr(rw, "rotate", spy)
+    rw.dask.attention(lazy, lazy, lazy, causal=True).compute()
+    assert sorted(turned) == sorted(made) == [*range(0, 60, 7)]
+
+
+def test_nothing_is_computed_before_it_is_asked_for() -> None:
+    made: list[int] = []
+    lazy = recorded(rows((60, 6)), 7, made)
+    weights = dict.fromkeys(("query_weight", "key_weight", "value_weight"), rows((6, 6)))
+    rw.dask.attention(rw.dask.rotate(lazy), lazy, lazy, mask=lazy[:, :1] > 0)
+    rw.dask.multi_head_attention(lazy, heads=3, **weights)
+    assert made == []
+
+
+# Encodings and rotation
+
+GRID = rw.frequencies.axial(8)
+POSITIONS: dict[str, Any] = {
+    "left out": None,
+    "range": range(10**15, 10**15 + 20),
+    "range backwards": range(60, 0, -3),
+    "one": 7.5,
+    "range of one": range(3, 4),
+    "of rows": rows(20),
+    "of rows, in chunks": da.from_array(rows(20), chunks=7),
+    "of a batch": np.arange(2)[:, None, None],
+    "of everything": np.arange(160).reshape(2, 4, 20),
+}
+
+
+@every_chunking
+@pytest.mark.parametrize("positions", POSITIONS.values(), ids=POSITIONS)
+def test_rotation_has_the_bits_of_the_whole(chunks: Any, positions: Any) -> None:
+    x = rows((2, 4, 20, 6), "float32")
+    options: dict[str, Any] = {"pairing": "half", "rotary_dim": 4, "base": 500.0, "inverse": True}
+    lazy = rw.dask.rotate(da.from_array(x, chunks=chunks), positions, **options)
+    whole = positions.compute() if isinstance(positions, da.Array) else positions
+    assert_same_bits(lazy.compute(), rw.rotate(x, whole, **options))
+    assert_eq(lazy, lazy.compute())
+
+
+@every_chunking
+@pytest.mark.parametrize("shape", [None, (2,), (20, 2), (2, 1, 20, 2)], ids=str)
+def test_rotation_on_a_grid_has_the_bits_of_the_whole(chunks: Any, shape: Any) -> None:
+    x = rows((2, 4, 20, 8))
+    positions = None if shape is None else np.random.default_rng(0).integers(0, 99, shape)
+    lazy = rw.dask.rotate(da.from_array(x, chunks=chunks), positions, frequencies=GRID)
+    assert_same_bits(lazy.compute(), rw.rotate(x, positions, frequencies=GRID))
+
+
+def test_one_row_is_rotated() -> None:
+    x = rows(6)
+    assert_same_bits(rw.dask.rotate(da.from_array(x, chunks=2), 3).compute(), rw.rotate(x, 3))
+
+
+@pytest.mark.parametrize("dtype", [None, "float32", "bfloat16"])
+def test_an_encoding_has_the_bits_of_the_whole(dtype: Any) -> None:
+    positions = da.arange(10**6, 10**6 + 50, chunks=((20, 0, 29, 1),))
+    lazy = rw.dask.sinusoidal_encoding(positions, 8, order="cos-sin", pairing="half", dtype=dtype)
+    whole = rw.sinusoidal_encoding(
+        range(10**6, 10**6 + 50), 8, order="cos-sin", pairing="half", dtype=dtype
+    )
+    assert_same_bits(lazy.compute(), whole)
+    assert lazy.chunks == ((20, 0, 29, 1), (8,))
+    assert lazy.dtype == whole.dtype
+
+
+def test_an_encoding_of_a_grid_has_the_bits_of_the_whole() -> None:
+    positions = rows((7, 5, 2))
+    lazy = rw.dask.sinusoidal_encoding(da.from_array(positions, chunks=(3, 2, 1)), frequencies=GRID)
+    assert_same_bits(lazy.compute(), rw.sinusoidal_encoding(positions, frequencies=GRID))
+    assert lazy.chunks == ((3, 3, 1), (2, 2, 1), (8,))
+
+
+# Multi-head attention
+
+
+def layer(dtype: str, **options: Any) -> dict[str, Any]:
+    def weight(*shape: int) -> NDArray[Any]:
+        return (rows(shape, seed=sum(shape)) / 3).astype(DTYPES[dtype])
+
+    weights = {
+        "query_weight": weight(12, 16),
+        "key_weight": weight(12, 8),
+        "value_weight": weight(12, 10),
+        "output_weight": weight(20, 7),
+        "key_bias": weight(8),
+        "output_bias": weight(7),
+    }
+    return {"heads": 4, "rotary": rw.frequencies.standard(4), **weights, **options}
+
+
+# Three sums of at most 20 products each, of numbers that are a few units large; half types are
+# computed in float32 and rounded once.
+ATOL = {
+    "float64": 400 * UNIT["float64"],
+    "float32": 400 * UNIT["float32"],
+    "float16": 4 * UNIT["float16"],
+}
+LAYERS: dict[str, dict[str, Any]] = {
+    "causal": {"causal": True},
+    "no rotation": {"rotary": None, "mask": np.arange(20) > 3},
+    "no output weight": {"output_weight": None, "output_bias": None},
+    "offset": {"causal": True, "offset": [5, -2]},
+    "positions": {"positions": np.arange(40).reshape(2, 20)},
+    "grid": {"rotary": rw.frequencies.axial(4), "offset": 3},
+    "half": {"rotary": {"frequencies": rw.frequencies.standard(2), "rotary_dim": 2}},
+}
+
+
+@pytest.mark.parametrize("options", LAYERS.values(), ids=LAYERS)
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])
+def test_multi_head_attention_is_that_of_the_whole(dtype: str, options: dict[str, Any]) -> None:
+    x, given = rows((2, 20, 12), dtype), layer(dtype, **options)
+    lazy = rw.dask.multi_head_attention(da.from_array(x, chunks=(1, (9, 10, 1), 5)), **given)
+    found, whole = lazy.compute(), rw.multi_head_attention(x, **given)
+    assert found.dtype == whole.dtype == lazy.dtype
+    assert lazy.shape == found.shape
+    np.testing.assert_allclose(found.astype(float), whole.astype(float), rtol=0, atol=ATOL[dtype])
+
+
+def test_cross_attention_and_a_batchless_query() -> None:
+    query, memory = rows((9, 12)), rows((30, 12), seed=1)
+    given = layer("float64", key_positions=range(50, 80), positions=range(9))
+    lazy = [da.from_array(array, chunks=(4, 5)) for array in (query, memory)]
+    found = rw.dask.multi_head_attention(*lazy, **given).compute()
+    whole = rw.multi_head_attention(query, memory, **given)
+    np.testing.assert_allclose(found, whole, rtol=0, atol=ATOL["float64"])
+
+
+# Refusals
+
+REFUSED: dict[str, Any] = {
+    "offset": (data()[0][:, :, :5], {"causal": True}),
+    "mask": (data()[0], {"mask": np.ones((3, 20), bool)}),
+    "mask of numbers": (data()[0], {"mask": np.ones((20, 20))}),
+    "bias": (data()[0], {"bias": np.ones((20, 20), bool)}),
+    "window": (data()[0], {"window": 3}),
+    "scale": (data()[0], {"scale": math.nan}),
+    "key lengths": (data()[0], {"key_lengths": 21}),
+    "features": (data()[0][..., :5], {}),
+    "heads": (data()[0][:, :3], {}),
+    "dimensions": (data()[0][0, 0, 0], {}),
+    "dtype": (data()[0].astype(complex), {}),
+}
+
+
+@pytest.mark.parametrize(("query", "options"), REFUSED.values(), ids=REFUSED)
+def test_attention_refuses_at_once_what_the_whole_refuses(
+    query: NDArray[Any], options: dict[str, Any]
+) -> None:
+    _, key, value = data()
+    with pytest.raises((TypeError, ValueError)) as whole:
+        rw.attention(query, key, value, **options)
+    with pytest.raises(type(whole.value)) as found:
+        rw.dask.attention(*(da.from_array(a) for a in (query, key, value)), **options)
+    assert str(found.value) == str(whole.value)
+
+
+def test_sizes_of_chunks_must_be_known() -> None:
+    x = da.from_array(rows((20, 6)), chunks=5)
+    unknown = x[x[:, 0] > 0]
+    message = "key must have chunks of known sizes, got .* see compute_chunk_sizes"
+    with pytest.raises(ValueError, match=message):
+        rw.dask.attention(x, unknown, x)
+
+
+@pytest.mark.parametrize(
+    ("positions", "message"),
+    [
+        (np.arange(3), r"positions must have no axis, .* got shape \(3,\)"),
+        (range(10**20, 10**20 + 20), r"positions must be finite and at most 2\*\*53"),
+    ],
+    ids=["shape", "size"],
+)
+def test_rotation_refuses_positions_at_once(positions: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        rw.dask.rotate(da.from_array(rows((2, 20, 6))), positions)
+
+
+def test_positions_on_a_grid_need_a_last_axis() -> None:
+    with pytest.raises(
+        ValueError, match=r"positions must have a last axis of length 2, .* \(20,\)"
+    ):
+        rw.dask.rotate(da.from_array(rows((20, 8))), np.arange(20), frequencies=GRID)
+    with pytest.raises(ValueError, match="positions must be given where x has one dimension"):
+        rw.dask.rotate(da.from_array(rows(8)))
+
+
+def test_multi_head_attention_refuses_at_once_what_the_whole_refuses() -> None:
+    x = rows((2, 20, 12))
+    for options, message in (
+        ({"query_weight": rows((11, 16))}, r"query_weight must have shape \(12, columns\)"),
+        ({"rotary": None, "positions": range(20)}, "positions need rotary"),
+        ({"output_weight": None}, "output_bias needs an output_weight"),
+        ({"heads": 3}, "query_weight must have columns that 3 heads divide, got 16"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            rw.dask.multi_head_attention(da.from_array(x), **layer("float64", **options))
+
+
+def test_without_dask_the_extra_is_named(run_python: RunPython) -> None:
+    result = run_python("import sys; sys.modules['dask'] = None; import ropewalk; ropewalk.dask")
+    assert "ropewalk.dask needs Dask: pip install 'ropewalk[dask]'" in result.stderr
+
+
+# Engines
+
+EVERYTHING = """
+import hashlib
+import dask.array as da
+import numpy as np
+import ropewalk as rw
+
+x = np.random.default_rng(0).standard_normal((2, 4, 50, 6)).astype(np.float32)
+lazy = da.from_array(x, chunks=(1, 2, (20, 0, 13, 17), 4))
+weights = dict.fromkeys(("query_weight", "key_weight", "value_weight"), np.eye(6) * 3)
+results = [
+    rw.dask.attention(rw.dask.rotate(lazy), rw.dask.rotate(lazy), lazy, causal=True, sinks=1.0),
+    rw.dask.multi_head_attention(lazy[:, 0], heads=1, rotary=rw.frequencies.standard(6), **weights),
+    rw.dask.sinusoidal_encoding(da.arange(30, chunks=7), 8),
+]
+for result in results:
+    print(hashlib.sha256(result.compute(scheduler="sync").tobytes()).hexdigest())
+"""
+
+
+def test_both_kinds_of_dask_array_give_the_same_bits(run_python: RunPython) -> None:
+    """Dask builds arrays of graphs, and where `array.query-planning` is set of expressions."""
+    plain, planned = (
+        run_python(
+            f"{EVERYTHING}\nprint(type(lazy).__module__.split('.')[2])",
+            DASK_ARRAY__QUERY_PLANNING=setting,
+        )
+        for setting in ("False", "True")
+    )
+    assert (plain.stderr, planned.stderr) == ("", "")
+    *digests, kind = plain.stdout.split()
+    assert kind == "core"
+    assert planned.stdout.split() == [*digests, "_array_expr"]
+
+
+def test_processes_give_the_same_bits(cluster: LocalCluster) -> None:
+    arrays = data("float32")
+    lazy = attended(arrays, CHUNKS["ragged"], causal=True)
+    with Client(cluster) as client:
+        found = client.compute(lazy).result(timeout=60)
+    assert_same_bits(found, lazy.compute(scheduler="sync"))
+
+
+def test_the_code_of_the_documentation_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = Path(__file__).parents[1].joinpath("docs", "scaling.md").read_text(encoding="utf-8")
+    files, chunks, processes = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {}
+    for code in (files, chunks, processes):
+        exec(code, names)
+        if code is chunks:
+            expected = names["result"]
+    names["client"].close()
+    names["cluster"].close()
+    assert_same_bits(names["result"], expected)
+
+
+def logged(folder: str, block_info: Any) -> NDArray[Any]:
+    """Make a block, and leave a file that says which worker made it."""
+    first = block_info[None]["array-location"][0][0]
+    Path(folder, f"{first}-{os.getpid()}").touch()
+    time.sleep(0.05)
+    return np.random.default_rng(first).standard_normal((64, 8))
+
+
+def test_a_worker_that_dies_changes_nothing(cluster: LocalCluster, tmp_path: Path) -> None:
+    x = da.map_blocks(logged, str(tmp_path), chunks=((64,) * 10, (8,)), meta=np.empty((0, 0)))
+    lazy = rw.dask.attention(x, x, x, causal=True)
+    with Client(cluster) as client:
+        running = client.compute(lazy)
+        while len(made := [*tmp_path.iterdir()]) < 6:
+            assert not running.done()
+            time.sleep(0.01)
+        killed = made[0].name.partition("-")[2]
+        os.kill(int(killed), signal.SIGKILL)
+        found = running.result(timeout=60)
+    again = Counter(path.name.partition("-")[0] for path in tmp_path.iterdir())
+    assert max(again.values()) > 1  # what the worker held was made again, by another
+    assert_same_bits(found, lazy.compute())
