@@ -1,4 +1,4 @@
-"""What the README shows runs, and the files it names are there."""
+"""What the READMEs show runs, the files they name are there, and both say the same."""
 
 import re
 from pathlib import Path
@@ -8,7 +8,9 @@ from matplotlib import pyplot as plt
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+JAPANESE = (ROOT / "README.ja.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+LINK = r"\]\((?!https?:)([^)#]+)\)"
 
 
 @pytest.mark.parametrize("code", BLOCKS, ids=range(1, len(BLOCKS) + 1))
@@ -23,6 +25,33 @@ def test_code_is_found() -> None:
     assert BLOCKS
 
 
-@pytest.mark.parametrize("target", re.findall(r"\]\((?!https?:)([^)#]+)\)", README))
+@pytest.mark.parametrize("target", sorted(set(re.findall(LINK, README + JAPANESE))))
 def test_linked_files_exist(target: str) -> None:
     assert (ROOT / target).exists()
+
+
+@pytest.mark.parametrize("language", ["python", "sh"])
+def test_both_languages_show_the_same_code(language: str) -> None:
+    code = rf"```{language}\n(.*?)```"
+    assert re.findall(code, JAPANESE, re.DOTALL) == re.findall(code, README, re.DOTALL)
+
+
+def links(text: str) -> set[str]:
+    """What a README links to, but for the language that it is in."""
+    found = {target.replace("notebooks/ja/", "notebooks/") for target in re.findall(LINK, text)}
+    return {target.replace(".ja.md", ".md") for target in found} - {"README.md"}
+
+
+def test_both_languages_link_to_the_same_files() -> None:
+    assert links(JAPANESE) == links(README)
+
+
+def test_both_languages_have_the_same_parts() -> None:
+    part = r"^(#+ |- \*\*|\||!\[|cpp/|python/|tests |notebooks |benchmarks |docs )"
+    assert re.findall(part, JAPANESE, re.MULTILINE) == re.findall(part, README, re.MULTILINE)
+
+
+def test_the_japanese_prose_has_every_number_of_the_english() -> None:
+    prose = [re.sub(r"```.*?```", "", text, flags=re.DOTALL) for text in (README, JAPANESE)]
+    english, japanese = (set(re.findall(r"\d[\d,.^]*\d", text)) for text in prose)
+    assert english <= japanese
