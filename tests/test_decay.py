@@ -130,5 +130,7 @@ def test_what_does_not_fit_is_refused() -> None:
         abel_bound([math.nan], 8)
     with pytest.raises(TypeError, match=r"^key must be integers, .* got dtype complex128$"):
         scores_by_distance(np.ones(4), np.ones(4, complex), [1])
+    with pytest.raises(ValueError, match=r"^query and key must have finite scores, got (nan|inf)$"):
+        scores_by_distance(np.full(4, 1e200), np.full(4, 1e200), [1])
     with pytest.raises(ValueError, match=r"^query must be finite, got inf$"):
         scores_by_distance([math.inf, 0.0], [1.0, 1.0], [1])

@@ -133,6 +133,20 @@ def test_a_hull_tells_points_one_rounding_from_a_line() -> None:
     assert reference.turn((ax, ay), (bx, by), (cx, cy)) != 0
 
 
+def test_a_hull_knows_how_far_rounding_reaches() -> None:
+    # Here the formula in floats has the wrong sign, and is not 0.
+    digits = [
+        ("0x1.000000000000bp-1", "0x1.0000000000010p-1"),
+        ("0x1.8000000000012p+3", "0x1.800000000000ep+3"),
+        ("0x1.8000000000027p+4", "0x1.8000000000023p+4"),
+    ]
+    cloud = [(float.fromhex(x), float.fromhex(y)) for x, y in digits]
+    np.testing.assert_array_equal(convex_hull(cloud), reference.convex_hull(cloud))
+    (cx, cy), (bx, by), (ax, ay) = cloud
+    in_floats = (ax - cx) * (by - cy) - (ay - cy) * (bx - cx)
+    assert in_floats * reference.turn(*cloud[::-1]) < 0
+
+
 @pytest.mark.parametrize(
     ("points", "corners"),
     [
@@ -230,6 +244,15 @@ def test_lengths_whose_squares_are_no_floats(size: float) -> None:
     assert distance_to_hull([[3 * size, 4 * size]], [[0.0, 0.0]]) == pytest.approx(
         5 * size, rel=1e-15
     )
+
+
+def test_areas_whose_products_are_no_floats() -> None:
+    assert area([[-1e308, 0.0], [1e308, 0.0], [0.0, 1.0]]) == 1e308
+    assert area(np.array([[0, 0], [0, 3], [4, 0]]) * [1e200, 1e-200]) == pytest.approx(
+        -6, rel=1e-15
+    )
+    assert area(np.array([[0, 0], [4, 0], [0, 3]]) * 5e-324) == 0  # below the smallest float
+    assert area(SQUARE * 1e200) == math.inf
 
 
 def test_a_perimeter_is_the_mean_width_times_pi(rng: np.random.Generator) -> None:
@@ -656,6 +679,10 @@ def test_weights_are_shares() -> None:
     message = "weights must have rows that sum to 1, got a row that sums to 1.7"
     with pytest.raises(ValueError, match=exactly(message)):
         dobrushin([[0.25, 0.25, 0.25, 0.25], [0.6, 0.2, 0.8, 0.1]])
+    assert dobrushin([[0.5, 0.5], [0.503, 0.5]]) == pytest.approx(0.0015, rel=1e-12)  # within 1/256
+    message = "weights must have rows that sum to 1, got a row that sums to 1.01"
+    with pytest.raises(ValueError, match=exactly(message)):
+        dobrushin([[0.5, 0.5], [0.51, 0.5]])
 
 
 def test_steps_scales_and_value_weights_that_do_not_fit() -> None:

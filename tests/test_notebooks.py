@@ -7,7 +7,7 @@ from typing import Any
 
 import nbformat
 import pytest
-from nbclient import NotebookClient
+from nbclient import NotebookClient, output_widget
 
 ENGLISH = sorted((Path(__file__).parents[1] / "notebooks").glob("*.ipynb"))
 NOTEBOOKS = [*ENGLISH, *(path.parent / "ja" / path.name for path in ENGLISH)]
@@ -71,6 +71,9 @@ def executed(path: Path, tmp_path_factory: pytest.TempPathFactory) -> Any:
     with pytest.MonkeyPatch.context() as environment:
         environment.setenv("MPLBACKEND", "module://matplotlib_inline.backend_inline")
         environment.setenv("IPYTHONDIR", str(directory))
+        # Telling the kernel what its sliders show would use the socket on which its reply is waited
+        # for, and can miss it.
+        environment.setattr(output_widget.OutputWidget, "send", lambda *_, **__: None)
         client = NotebookClient(
             notebook,
             timeout=60,

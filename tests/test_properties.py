@@ -324,6 +324,28 @@ def test_negative_weights_are_refused() -> None:
         entropy([1.5, -0.5])
 
 
+@pytest.mark.parametrize(
+    ("weights", "total"),
+    [([0.6, 0.2, 0.8, 0.1], "1.7"), ([[0.5, 0.5], [1, 2]], "3"), ([0.51, 0.5], "1.01")],
+)
+def test_weights_that_do_not_sum_to_1_have_no_entropy(weights: Any, total: str) -> None:
+    message = f"weights must have rows that sum to 1, got a row that sums to {total}"
+    with pytest.raises(ValueError, match=exactly(message)):
+        entropy(weights)
+
+
+def test_weights_may_be_rounded() -> None:
+    expected = -(0.503 * math.log(0.503) + 0.5 * math.log(0.5))
+    assert entropy([0.503, 0.5]) == pytest.approx(expected, rel=1e-15, abs=0)
+    length = 332_881  # weights are 50.4 times the smallest float16, rounded to 50
+    few_bits = temperature(np.zeros(length, np.float16), scales=[1])
+    rounded = 50 * 2.0**-24
+    expected = -length * rounded * math.log(rounded)
+    assert few_bits.entropy == pytest.approx(expected, rel=1e-12, abs=0)
+    with pytest.raises(ValueError, match=r"got a row that sums to 0\.992"):
+        entropy(np.full(length, rounded))
+
+
 @dtypes
 def test_entropy_falls_as_the_scale_rises(dtype: str) -> None:
     x = normal((5, 40), dtype)
@@ -360,6 +382,16 @@ def test_scales_must_have_one_dimension() -> None:
         ValueError, match=exactly("scales must have one dimension, got shape (1, 2)")
     ):
         temperature([1.0, 2.0], scales=[[1.0, 2.0]])
+
+
+def test_logits_and_scales_must_have_finite_products() -> None:
+    message = "x * scales must be finite, got 1e+308 * 2.0"
+    with pytest.raises(ValueError, match=exactly(message)):
+        temperature([1e308, -1e308], scales=[1, -2])
+    largest = float(np.finfo(np.float32).max)
+    np.testing.assert_array_equal(
+        temperature(np.array([largest, -largest], np.float32), scales=[2]).largest, 1
+    )
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
@@ -404,6 +436,12 @@ def test_measurements_repeat_by_their_seed() -> None:
     assert one == same != other
     first, second = scale_law([8], seed=4), scale_law([8], seed=np.random.default_rng(4))
     assert first.variance == second.variance != scale_law([8], seed=5).variance
+
+
+def test_widths_may_be_an_array() -> None:
+    found, expected = (scale_law(dims, seed=1) for dims in (np.array([4, 8]), [4, 8]))
+    np.testing.assert_array_equal(found.dims, [4, 8])
+    np.testing.assert_array_equal(found.variance, expected.variance)
 
 
 # Refusals
@@ -470,9 +508,13 @@ def test_widths_and_lengths_must_be_positive() -> None:
         scale_law([8, 0], seed=1)
     with pytest.raises(TypeError, match=r"^dims must be a sequence of integers, got 8$"):
         scale_law(8, seed=1)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"^dims must be a sequence of integers, got array\(8\)$"):
+        scale_law(np.array(8), seed=1)
     with pytest.raises(TypeError, match=r"^dims must be an integer, got 2.0$"):
         scale_law([2.0], seed=1)  # type: ignore[list-item]
     with pytest.raises(ValueError, match=r"^length must be an integer from 1 to 65536, got 0$"):
         scale_law([8], length=0, seed=1)
     with pytest.raises(ValueError, match=r"^dims must not be empty$"):
         scale_law([], seed=1)
+    with pytest.raises(ValueError, match=r"^dims must not be empty$"):
+        scale_law(np.array([], int), seed=1)

@@ -380,7 +380,9 @@ def test_out_must_be_writable() -> None:
     assert (out == 7).all()
 
 
-@pytest.mark.parametrize("out", [[[0.0] * 4] * 3, "out", 3.0, memoryview(bytes(8))], ids=repr)
+@pytest.mark.parametrize(
+    "out", [[[0.0] * 4] * 3, "out", 3.0, memoryview(bytes(8))], ids=lambda out: type(out).__name__
+)
 def test_out_must_be_an_array(out: Any) -> None:
     message = f"^out must be a NumPy array, got {type(out).__name__}$"
     with pytest.raises(TypeError, match=message):

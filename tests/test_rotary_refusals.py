@@ -524,7 +524,9 @@ def test_out_must_be_writable(function: str) -> None:
             OF_DATA[function](out, out=out)
 
 
-@pytest.mark.parametrize("out", [X.tolist(), "out", 3.0, memoryview(bytes(8)), True], ids=str)
+@pytest.mark.parametrize(
+    "out", [X.tolist(), "out", 3.0, memoryview(bytes(8)), True], ids=lambda out: type(out).__name__
+)
 @writers
 def test_out_must_be_an_array(function: str, out: Any) -> None:
     message = f"out must be a NumPy array, got {type(out).__name__}"

@@ -33,6 +33,7 @@ from ropewalk.properties import (
     unseen_pairs,
     unseen_phase,
 )
+from ropewalk.properties._scorecard import _deterministic, _Encoding
 
 U = 2.0**-53
 
@@ -68,6 +69,28 @@ def test_the_closest_rows_are_those_of_all_pairs(seed: int) -> None:
 def test_equal_rows_are_the_first_that_repeats_and_what_it_repeats() -> None:
     assert closest_rows([[5], [1], [2], [1], [5], [1]]) == ClosestRows(0.0, (1, 3))
     assert closest_rows([[0.0, 1.0], [3.0, 1.0], [-0.0, 1.0]]) == ClosestRows(0.0, (0, 2))
+
+
+def test_of_equally_near_pairs_the_first_found_is_returned() -> None:
+    square = [[0, 0], [0, 1], [1, 0], [1, 1]]
+    assert closest_rows(square) == ClosestRows(1.0, (0, 1))
+    assert closest_rows([*square, [9, 0]]) == ClosestRows(1.0, (0, 1))
+    assert closest_rows([[3], [2], [1], [0]]) == ClosestRows(1.0, (2, 3))
+
+
+@pytest.mark.parametrize("size", [1e-200, 1.0, 1e200])
+def test_distances_whose_squares_are_no_floats(size: float) -> None:
+    table = np.array([[3.0, 4.0], [0.0, 0.0], [12.0, 35.0]]) * size
+    closest = closest_rows(table)
+    assert closest.rows == (0, 1)
+    assert closest.distance == pytest.approx(5 * size, rel=1e-15, abs=0)
+    np.testing.assert_allclose(neighbour_distances(table), np.array([5, 37]) * size, rtol=1e-15)
+
+
+def test_what_is_too_far_apart_is_infinitely_far() -> None:
+    table = [[-1e308, 0.0], [1e308, 0.0]]
+    assert closest_rows(table) == ClosestRows(math.inf, (0, 1))
+    np.testing.assert_array_equal(neighbour_distances(table), [math.inf])
 
 
 def first_repeat(length: int, dim: int, rounded: Callable[[Any], Any]) -> tuple[int, int]:
@@ -228,6 +251,14 @@ def test_a_rotation_keeps_the_norm(dim: int, dtype: Any) -> None:
     assert not kept_norm(x, x + rw.sinusoidal_encoding(range(1000), dim)).holds
 
 
+@pytest.mark.parametrize("size", [5e-324, 1e-200, 1e200, 1.7e308])
+def test_norms_whose_squares_are_no_floats(size: float) -> None:
+    x = np.full((2, 9), size)
+    assert kept_norm(x, -x).value == 0
+    assert kept_norm(x, x / [[1], [np.inf]]).value == 1
+    assert kept_norm(np.full((1, 4), 1e-300), np.full((1, 4), 1e300)).value == math.inf
+
+
 def test_the_change_of_a_norm_is_a_share_of_it() -> None:
     assert kept_norm([[3.0, 4.0], [0.0, 2.0]], [[3.0, 4.0], [0.0, 1.0]]).value == 0.5
 
@@ -248,6 +279,12 @@ def test_scores_of_rotated_vectors_are_relative(shift: int) -> None:
     measured = moved("rotated", shift)
     assert measured.holds
     assert measured.bound == 6 * U
+
+
+def test_scores_may_be_integers() -> None:
+    found = relative_score(lambda at: at * at, np.arange(3), shift=2, scale=4.0)
+    assert found == Measurement(3.0, 6 * 2.0**-53)  # 4 * 4 - 2 * 2, over 4
+    assert relative_score(lambda at: at.tolist(), [1], shift=2, scale=4.0).value == 0.5
 
 
 def test_positions_come_as_they_are_and_shifted() -> None:
@@ -381,6 +418,14 @@ def test_the_same_length_has_nothing_new() -> None:
 # The scorecard
 
 LENGTH, DIM = 1024, 32
+
+
+def test_values_that_change_with_the_threads_are_counted() -> None:
+    def threads(at: Any, _: int) -> NDArray[np.float64]:
+        return np.full((len(at), 2), float(rw.get_num_threads()))
+
+    with rw.num_threads(2):
+        assert _deterministic(_Encoding("threads", threads, lambda x, *_: x), 2, 8) == 16
 
 
 @pytest.fixture(scope="module")
@@ -517,7 +562,7 @@ def test_the_scorecard_is_a_table_of_a_notebook(card: Scorecard) -> None:
 
 def test_the_scorecard_speaks_japanese() -> None:
     english, japanese = scorecard(32, length=128), scorecard(32, length=128, lang="ja")
-    assert str(japanese).startswith("| エンコーディング | 一意 | 有界 | ")
+    assert str(japanese).startswith("| 位置符号 | 一意 | 有界 | ")
     assert "| 定義なし |" in str(japanese)
     for one, other in zip(english.cells, japanese.cells, strict=True):
         assert [cell.value for cell in one] == [cell.value for cell in other]
@@ -578,6 +623,15 @@ def test_a_cell_is_short(value: float, text: str) -> None:
             lambda: fitted_shift([[1.0], [2.0]], 0),
             "shift must be from 1 to 1, below the rows of table, got 0",
         ),
+        (lambda: fitted_shift([[1.0, 2.0]]), "table must have two rows or more, got shape (1, 2)"),
+        (
+            lambda: relative_score(lambda _: 1.0, [1.0], shift=1, scale=1.0),  # type: ignore[arg-type, return-value]
+            "score(positions) must have at least one dimension, got a number",
+        ),
+        (
+            lambda: relative_score(lambda at: at * [np.inf], [1.0], shift=1, scale=1.0),
+            "score(positions) must be finite, got inf",
+        ),
         (
             lambda: kept_norm([[1.0]], [[1.0, 2.0]]),
             "placed must have the shape of x, (1, 1), got (1, 2)",
@@ -612,6 +666,8 @@ def test_a_cell_is_short(value: float, text: str) -> None:
             "dim must be 6, twice the pairs of frequencies, got 4",
         ),
         (lambda: scorecard(30), "dim must be an even integer from 32 to 128, got 30"),
+        (lambda: scorecard(7), "dim must be an even integer from 32 to 128, got 7"),
+        (lambda: scorecard(33), "dim must be an even integer from 32 to 128, got 33"),
         (
             lambda: scorecard(length=255),
             "length must be an integer from 256 to 2048 where dim is 64, got 255",
@@ -654,3 +710,6 @@ def test_an_unknown_cell_is_refused(card: Scorecard) -> None:
         card["rope", "unique"]
     with pytest.raises(ValueError, match=r"^property must be one of 'unique', .*, got 'nice'$"):
         card["RoPE", "nice"]
+    message = "a cell must be named by a pair (encoding, property), got 'RoPE'"
+    with pytest.raises(ValueError, match=exactly(message)):
+        card["RoPE"]  # type: ignore[index]

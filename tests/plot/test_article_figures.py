@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 
 import ropewalk as rw
 from ropewalk.plot._canvas import Lang
@@ -36,7 +37,12 @@ def test_there_is_a_figure_for_every_one_that_the_ledger_names(
         animation._init_draw()
         moving.append(name)
     assert sorted([*figures, *moving]) == names
-    assert moving == ["000_rotating_pairs", "002_binary_moving", "002_sinusoidal_moving"]
+    assert moving == [
+        "000_rotating_pairs",
+        "002_integer_moving",
+        "002_binary_moving",
+        "002_sinusoidal_moving",
+    ]
 
 
 @pytest.mark.parametrize("article", ARTICLES)
@@ -71,10 +77,17 @@ def test_figures_are_600_pixels_wide_and_hold_all_their_text(lang: Lang) -> None
 
 
 def test_clocks_say_how_long_a_turn_is(figures: dict[str, Figure]) -> None:
-    (ax,) = figures["000_clock_hands"].axes
-    texts = [text.get_text() for text in ax.texts]
-    assert "pair 0: a turn in 6.283 positions" in texts
-    assert "pair 1: a turn in 628.3 positions" in texts
+    for ax in figures["000_clock_hands"].axes:
+        texts = [text.get_text() for text in ax.texts]
+        assert "pair 0: a turn in 6.283 positions" in texts
+        assert "pair 1: a turn in 628.3 positions" in texts
+
+
+def test_clocks_are_drawn_in_both_orders(figures: dict[str, Figure]) -> None:
+    axes = figures["000_clock_hands"].axes
+    assert [ax.get_title() for ax in axes] == ["(cos, sin)", "(sin, cos)"]
+    tips = [np.asarray(ax.lines[0].get_xydata())[1].tolist() for ax in axes]  # of position 0
+    assert tips == [[1, 0], [0, 1]]
 
 
 def test_kernel_has_its_peak_of_64_at_0_and_is_even(figures: dict[str, Figure]) -> None:
@@ -127,6 +140,30 @@ def test_integer_drowns_the_embedding(figures: dict[str, Figure]) -> None:
     assert "sum: 251.95 to 252.05" in texts  # 252 and a twentieth
 
 
+def test_integer_moves_every_component_by_the_position() -> None:
+    animations = rw.plot.article_animations("002")
+    for animation in animations.values():
+        animation._init_draw()  # one that was never drawn is warned of
+    heights = []
+    for frame in (0, 21):
+        bars = animations["002_integer_moving"]._func(frame)
+        heights.append([bar.get_height() for bar in bars if isinstance(bar, Rectangle)])
+    assert len(heights[0]) == 64
+    np.testing.assert_allclose(np.subtract(heights[1], heights[0]), 252, rtol=1e-14)
+
+
+def test_inner_product_is_that_of_the_ledger(figures: dict[str, Figure]) -> None:
+    assert figures["002_inner_product"].axes[0].get_title() == "a · b = |a| w = 2 · 3 = 6"
+
+
+def test_decay_is_that_of_a_width_of_128(figures: dict[str, Figure]) -> None:
+    _, cosines = figures["002_long_term_decay"].axes
+    x, y = (np.asarray(data) for data in cosines.lines[1].get_data())
+    assert (x[0], x[-1]) == (1, 2**12 - 1)
+    at_100 = math.fsum(math.cos(100 / 10_000 ** (i / 64)) for i in range(64)) / 64
+    assert y[99] == pytest.approx(at_100, rel=1e-12)
+
+
 # Article 003
 
 
@@ -143,6 +180,19 @@ def test_sines_differ_in_frequency(figures: dict[str, Figure], name: str, freque
 
 
 # Article 004
+
+
+def test_triangle_and_projection_are_those_of_the_ledger(figures: dict[str, Figure]) -> None:
+    triangle, projection = (
+        figures[f"004_{name}"].axes[0] for name in ("right_triangle", "projection")
+    )
+    assert triangle.get_title() == "cos θ = adjacent / hypotenuse = 3 / 5 = 0.6"
+    assert projection.get_title() == "w = |b| cos θ = 5 · 0.6 = 3"
+
+
+def test_a_shear_keeps_areas_and_the_stretched_turn_does_not(figures: dict[str, Figure]) -> None:
+    titles = [ax.get_title() for ax in figures["004_linear_map"].axes]
+    assert titles == ["before", "after: areas times 1", "before", "after: areas times 4"]
 
 
 def test_weights_of_the_demo_sentence_sum_to_1(figures: dict[str, Figure]) -> None:

@@ -129,3 +129,11 @@ def test_without_matplotlib_the_error_names_the_extra(run_python: Callable[..., 
 def test_ropewalk_does_not_import_matplotlib_by_itself(run_python: Callable[..., Any]) -> None:
     code = "import sys, ropewalk.articles, ropewalk.__main__; print('matplotlib' in sys.modules)"
     assert run_python(code).stdout == "False\n"
+
+
+@pytest.mark.parametrize("draw", [*DRAWINGS, rw.plot.moving_vector])
+def test_positions_are_finite_numbers(draw: Drawing) -> None:
+    with pytest.raises(TypeError, match=r"positions must be integers, .* got dtype <U1"):
+        draw(TABLE, positions=["a"] * 4)
+    with pytest.raises(ValueError, match="positions must be finite, got nan"):
+        draw(TABLE, positions=[0, 1, np.nan, 3])

@@ -221,6 +221,14 @@ def test_an_inner_product_is_as_long_as_it_is_large(
 
 
 @pytest.mark.parametrize("draw", [rw.plot.projection, rw.plot.inner_product])
+def test_a_vector_that_no_axes_hold_is_refused(ax: Axes, draw: Callable[..., Axes]) -> None:
+    with pytest.raises(ValueError, match=r"a must be at most 1e\+100 in size, got 1e\+200"):
+        draw([1e200, 0.0], [1.0, 1.0], ax=ax)
+    with pytest.raises(ValueError, match=r"b must be at most 1e\+100 in size, got 1e\+200"):
+        draw([1.0, 0.0], [1e200, 1.0], ax=ax)
+
+
+@pytest.mark.parametrize("draw", [rw.plot.projection, rw.plot.inner_product])
 def test_vectors_that_have_no_angle_are_refused(ax: Axes, draw: Callable[..., Axes]) -> None:
     with pytest.raises(ValueError, match=exactly("a must not be zero")):
         draw([0, 0], [1, 2], ax=ax)

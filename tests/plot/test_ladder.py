@@ -160,6 +160,8 @@ def test_a_token_and_its_position_are_vectors_of_one_length(ax: Axes) -> None:
             rw.plot.addition(token, position, ax=ax)
     with pytest.raises(ValueError, match="encoding must be finite, got inf"):
         rw.plot.addition([1.0], [np.inf], ax=ax)
+    with pytest.raises(ValueError, match=r"encoding must be at most 1e\+100 in size, got 1e\+308"):
+        rw.plot.addition([1.0], [-1e308], ax=ax)
     with pytest.raises(TypeError, match=r"embedding must be .* got dtype complex128"):
         rw.plot.addition([1j], [1.0], ax=ax)
     assert not ax.patches
@@ -217,6 +219,8 @@ def test_a_path_is_in_the_plane(ax: Axes) -> None:
         rw.plot.path([[0.0, np.nan]], ax=ax)
     with pytest.raises(ValueError, match=r"positions must have shape \(2,\), .* got \(3,\)"):
         rw.plot.path(np.eye(2), positions=range(3), ax=ax)
+    with pytest.raises(ValueError, match=r"points must have shape .* got \(0,\)"):
+        rw.plot.path([], ax=ax)
     with pytest.raises(TypeError, match=r"points must be .* got dtype complex128"):
         rw.plot.path([[1j, 0]], ax=ax)
 

@@ -298,6 +298,8 @@ def test_heatmap_refuses_a_wrong_value(ax: Axes, options: Any, message: str) -> 
         ([[1j]], {}, "values must be integers, .* got dtype complex128"),
         ([["a"]], {}, "values must be integers, .* got dtype <U1"),
         (WEIGHTS, {"limit": "1"}, "limit must be a real number, got '1'"),
+        (WEIGHTS, {"rows": 3}, "rows must be strings, got 3"),
+        (WEIGHTS, {"columns": ["a", 1, "b"]}, r"columns must be strings, got \['a', 1, 'b'\]"),
         (WEIGHTS, {"log": 1}, "log must be True or False, got 1"),
         (WEIGHTS, {"annotate": "yes"}, "annotate must be True or False, got 'yes'"),
     ],

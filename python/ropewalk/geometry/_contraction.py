@@ -65,14 +65,7 @@ def dobrushin(weights: ArrayLike, /) -> float:
     0.5
     """
     array = as_points("weights", weights)
-    if (array < 0).any():
-        msg = f"weights must not be negative, got {array.min()}"
-        raise ValueError(msg)
-    sums = array.sum(axis=1)
-    furthest = sums[np.abs(sums - 1).argmax()]
-    if abs(furthest - 1) > ROW_SUMS:
-        msg = f"weights must have rows that sum to 1, got a row that sums to {furthest:.6g}"
-        raise ValueError(msg)
+    check_shares("weights", array)
     return max(float(np.abs(array[i:] - array[i]).sum(axis=1).max()) for i in range(len(array))) / 2
 
 
@@ -157,3 +150,15 @@ def iterate_attention(
     for step in range(count):
         every[step + 1] = attention(every[step], every[step], every[step] @ weight, scale=factor)
     return every
+
+
+def check_shares(name: str, weights: NDArray[np.float64]) -> None:
+    """Refuse weights that are negative, or whose rows do not sum to 1."""
+    if (weights < 0).any():
+        msg = f"{name} must not be negative, got {weights.min()}"
+        raise ValueError(msg)
+    sums = weights.sum(axis=-1).reshape(-1)
+    furthest = sums[np.abs(sums - 1).argmax()]
+    if abs(furthest - 1) > ROW_SUMS:
+        msg = f"{name} must have rows that sum to 1, got a row that sums to {furthest:.6g}"
+        raise ValueError(msg)

@@ -96,7 +96,8 @@ def area(polygon: ArrayLike, /) -> float:
     Notes
     -----
     Attention of three tokens multiplies it by the determinant of the weights, exactly. The area of
-    the hull never grows under attention, while that of a polygon of four or more tokens may.
+    the hull never grows under attention, while that of a polygon of four or more tokens may. The
+    area is infinite where float64 holds no such number.
 
     References
     ----------
@@ -111,8 +112,12 @@ def area(polygon: ArrayLike, /) -> float:
     0.0
     """
     corners = as_plane("polygon", polygon)
-    x, y = (corners - corners[0]).T  # nothing is lost far away from the origin
-    return float(x @ np.roll(y, -1) - np.roll(x, -1) @ y) / 2
+    exponents = np.frexp(np.abs(corners).max(axis=0))[1] + 1
+    scaled = np.ldexp(corners, -exponents)  # below 1/2, so that only the area itself can overflow
+    x, y = (scaled - scaled[0]).T  # nothing is lost far away from the origin
+    twice = x @ np.roll(y, -1) - np.roll(x, -1) @ y
+    with np.errstate(over="ignore"):
+        return float(np.ldexp(twice, exponents.sum() - 1))
 
 
 def distance_to_hull(points: ArrayLike, hull_points: ArrayLike, /) -> NDArray[np.float64]:

@@ -224,4 +224,8 @@ def as_direction(name: str, values: ArrayLike, of: str, data: ArrayLike) -> NDAr
 
 def norms(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the lengths of vectors, of which no square overflows or vanishes."""
-    return np.asarray(np.hypot.reduce(vectors, axis=-1, initial=0))
+    with np.errstate(over="ignore"):
+        lengths = np.asarray(np.linalg.norm(vectors, axis=-1))
+    safe = (lengths > 2.0**-500) & (lengths < np.inf)  # the others are slow to find, and rare
+    lengths[~safe] = np.hypot.reduce(vectors[~safe], axis=-1, initial=0)
+    return lengths

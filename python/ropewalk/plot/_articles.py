@@ -25,7 +25,7 @@ from ropewalk.plot import _canvas, _ladder, _plane, _properties, _vectors
 from ropewalk.plot._arrows import attention_arrows
 from ropewalk.plot._attention import attention_weights as weights_map
 from ropewalk.plot._canvas import Lang
-from ropewalk.plot._clocks import clock_hands
+from ropewalk.plot._clocks import Order, clock_hands
 from ropewalk.plot._diagram import transformer
 from ropewalk.plot._matrices import matrix_product
 from ropewalk.plot._rotation import rotation
@@ -150,7 +150,10 @@ def _turns(lang: Lang) -> list[str]:
 
 def _clock_hands(figure: Figure, lang: Lang) -> None:
     table = sinusoidal_encoding(range(7), 4)
-    clock_hands(table, labels=_turns(lang), ax=figure.add_subplot(), lang=lang)
+    orders: tuple[Order, Order] = ("cos-sin", "sin-cos")
+    for ax, order in zip(figure.subplots(2, 1), orders, strict=True):
+        clock_hands(table, labels=_turns(lang), order=order, ax=ax, lang=lang)
+        ax.set_title(f"({order.replace('-', ', ')})")
 
 
 def _position_kernel(figure: Figure, lang: Lang) -> None:
@@ -186,8 +189,7 @@ def _similarity(figure: Figure, lang: Lang) -> None:
         "cosine": similarity(first, VECTORS),
     }
     for ax, (name, alike) in zip(figure.subplots(1, 2), measures.items(), strict=True):
-        heatmap(alike, kind="attention", rows=ANIMALS, columns=ANIMALS, ax=ax, lang=lang)
-        ax.set(xlabel="", ylabel="")
+        heatmap(alike, kind="matrix", rows=ANIMALS, columns=ANIMALS, ax=ax, lang=lang)
         ax.title.set(**_canvas.words(name, lang))
 
 
@@ -220,6 +222,12 @@ def _path(figure: Figure, lang: Lang) -> None:
         _ladder.path(geometry.principal_plane(EMBEDDING + encoding), ax=ax, lang=lang)
 
 
+def _integer_moving(figure: Figure, lang: Lang) -> FuncAnimation:
+    positions = range(0, 253, 12)
+    table = EMBEDDING + integer_encoding(positions, 64)
+    return _ladder.moving_vector(table, positions=positions, ax=figure.add_subplot(), lang=lang)
+
+
 def _binary_moving(figure: Figure, lang: Lang) -> FuncAnimation:
     table = binary_encoding(range(24), 8)
     return _ladder.moving_vector(table, ax=figure.add_subplot(), lang=lang)
@@ -231,7 +239,7 @@ def _sinusoidal_moving(figure: Figure, lang: Lang) -> FuncAnimation:
 
 
 def _inner_product(figure: Figure, _: Lang) -> None:
-    _vectors.inner_product([3.0, 1.0], [1.5, 2.5], ax=figure.add_subplot())
+    _vectors.inner_product([2.0, 0.0], [3.0, 4.0], ax=figure.add_subplot())
 
 
 def _rotation(figure: Figure, lang: Lang) -> None:
@@ -241,6 +249,12 @@ def _rotation(figure: Figure, lang: Lang) -> None:
 
 def _scorecard(figure: Figure, lang: Lang) -> None:
     _properties.scorecard(properties.scorecard(lang=lang), ax=figure.add_subplot(), lang=lang)
+
+
+def _long_term_decay(figure: Figure, lang: Lang) -> None:
+    at = range(1, 2**12)
+    bound, mean_cosine = properties.abel_bound(at, 128), position_kernel(at, 128) / 64
+    _properties.long_term_decay(at, bound, mean_cosine, ax=figure.subplots(2), lang=lang)
 
 
 # Article 003
@@ -269,11 +283,11 @@ def _heatmap(figure: Figure, lang: Lang) -> None:
 
 
 def _right_triangle(figure: Figure, lang: Lang) -> None:
-    _vectors.right_triangle(ax=figure.add_subplot(), lang=lang)
+    _vectors.right_triangle(3.0, 4.0, ax=figure.add_subplot(), lang=lang)
 
 
 def _projection(figure: Figure, _: Lang) -> None:
-    _vectors.projection([3.0, 1.0], [1.5, 2.5], ax=figure.add_subplot())
+    _vectors.projection([2.0, 0.0], [3.0, 4.0], ax=figure.add_subplot())
 
 
 def _matrix_product(figure: Figure, _: Lang) -> None:
@@ -283,8 +297,9 @@ def _matrix_product(figure: Figure, _: Lang) -> None:
 
 def _linear_map(figure: Figure, lang: Lang) -> None:
     points = np.random.default_rng(4).uniform(-1, 1, (60, 2))
-    shear = [[1.0, 1.0], [0.0, 1.0]]
-    _plane.linear_map(points, shear, ax=figure.subplots(1, 2), lang=lang)
+    shear, stretched_turn = [[1.0, 1.0], [0.0, 1.0]], [[0.0, -2.0], [2.0, 0.0]]
+    for row, matrix in zip(figure.subplots(2, 2), (shear, stretched_turn), strict=True):
+        _plane.linear_map(points, matrix, ax=row, lang=lang)
 
 
 def _exponential(figure: Figure, lang: Lang) -> None:
@@ -297,9 +312,10 @@ def _attention_arrows(figure: Figure, lang: Lang) -> None:
 
 
 def _inner_products(figure: Figure, _: Lang) -> None:
-    key, query = np.round(np.random.default_rng(4).normal(0, 1, (2, 2, 4)), 1)
+    keys = np.array([[1, 2], [3, -1], [0, 2], [-2, 1]])
+    query = np.array([[2, 1, -1, 0], [1, 3, 2, -2]])
     names = ("Kᵀ", "Q", "KᵀQ")
-    matrix_product(key.T, query, column=0, labels=names, ax=figure.add_subplot())
+    matrix_product(keys, query, column=0, labels=names, ax=figure.add_subplot())
 
 
 def _temperature(figure: Figure, lang: Lang) -> None:
@@ -323,7 +339,7 @@ _SCALES = np.geomspace(0.1, 10, 21)
 
 _FIGURES: Mapping[str, tuple[float, Callable[[Figure, Lang], None]]] = {
     "000_transformer": (6.0, _transformer),
-    "000_clock_hands": (3.2, _clock_hands),
+    "000_clock_hands": (6.0, _clock_hands),
     "000_position_kernel": (2.8, _position_kernel),
     "001_similarity": (2.8, _similarity),
     "001_waves": (3.6, _four_waves),
@@ -335,6 +351,7 @@ _FIGURES: Mapping[str, tuple[float, Callable[[Figure, Lang], None]]] = {
     "002_inner_product": (3.6, _inner_product),
     "002_rotation": (3.2, _rotation),
     "002_scorecard": (4.6, _scorecard),
+    "002_long_term_decay": (4.6, _long_term_decay),
     "003_sin_x": (2.6, _sin_x),
     "003_sin_half_x": (2.6, _sin_half_x),
     "003_heatmap": (4.5, _heatmap),
@@ -342,10 +359,10 @@ _FIGURES: Mapping[str, tuple[float, Callable[[Figure, Lang], None]]] = {
     "004_projection": (3.4, _projection),
     "004_inner_product": (3.6, _inner_product),
     "004_matrix_product": (2.8, _matrix_product),
-    "004_linear_map": (3.4, _linear_map),
+    "004_linear_map": (6.4, _linear_map),
     "004_exponential": (3.0, _exponential),
     "004_attention_arrows": (3.2, _attention_arrows),
-    "004_inner_products": (3.2, _inner_products),
+    "004_inner_products": (3.6, _inner_products),
     "004_temperature": (3.0, _temperature),
     "004_scale_law": (3.2, _scale_law),
     "004_polygon_contraction": (3.8, _polygon_contraction),
@@ -353,6 +370,7 @@ _FIGURES: Mapping[str, tuple[float, Callable[[Figure, Lang], None]]] = {
 
 _ANIMATIONS: Mapping[str, tuple[float, Callable[[Figure, Lang], FuncAnimation]]] = {
     "000_rotating_pairs": (2.8, _rotating_pairs),
+    "002_integer_moving": (2.6, _integer_moving),
     "002_binary_moving": (2.6, _binary_moving),
     "002_sinusoidal_moving": (2.6, _sinusoidal_moving),
 }

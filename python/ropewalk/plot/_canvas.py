@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from numpy.typing import ArrayLike, NDArray
 
+from ropewalk.geometry._points import as_reals
 from ropewalk.properties._card import JAPANESE as SCORECARD
 
 Lang = Literal["en", "ja"]
@@ -19,6 +20,7 @@ WIDTH = 6.0  # of a new figure (inches)
 # Okabe and Ito, 2008: told apart by colour-blind readers too. One colour a pair.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 
+LARGEST = 1e100  # of a number in a drawing
 FAINT = "0.6"  # told from a light and from a dark background
 SHADE = 0.2  # opacity of what is filled
 CENTRED: dict[str, Any] = {"ha": "center", "va": "center"}
@@ -75,7 +77,7 @@ JAPANESE = {
     "weights": "重み",
     "output": "出力",
     "token embedding: {:.5g} to {:.5g}": "トークン埋め込み: {:.5g} 〜 {:.5g}",
-    "encoding: {:.5g} to {:.5g}": "位置エンコーディング: {:.5g} 〜 {:.5g}",
+    "encoding: {:.5g} to {:.5g}": "位置符号: {:.5g} 〜 {:.5g}",
     "sum: {:.5g} to {:.5g}": "和: {:.5g} 〜 {:.5g}",
     "component {}": "成分 {}",
     "position {:g}": "位置 {:g}",
@@ -107,7 +109,7 @@ JAPANESE = {
     "source tokens": "入力トークン",
     "target tokens, shifted right": "出力トークン (1つ右へずらす)",
     "embedding": "埋め込み",
-    "positional\nencoding": "位置\nエンコーディング",
+    "positional\nencoding": "位置符号",
     "self-attention": "自己注意",
     "masked\nself-attention": "マスク付き\n自己注意",
     "cross-attention": "交差注意",
@@ -143,18 +145,28 @@ def axes(ax: Axes | None, height: float) -> Axes:
 
 
 def rows(
-    table: ArrayLike, positions: ArrayLike | range | None
+    table: ArrayLike, positions: ArrayLike | range | None, name: str = "table"
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return a table of floats and the positions of its rows."""
     values = np.asarray(table, dtype=np.float64)
     if values.ndim != 2 or values.size == 0:
-        msg = f"table must have shape (positions, dim) and not be empty, got {values.shape}"
+        msg = f"{name} must have shape (positions, dim) and not be empty, got {values.shape}"
         raise ValueError(msg)
-    at = np.asarray(range(len(values)) if positions is None else positions, dtype=np.float64)
+    at = as_reals("positions", range(len(values)) if positions is None else positions)
     if at.shape != values.shape[:1]:
         msg = f"positions must have shape {values.shape[:1]}, one a row, got {at.shape}"
         raise ValueError(msg)
     return values, at
+
+
+def drawable(name: str, values: ArrayLike) -> NDArray[np.float64]:
+    """Return finite data of which sums, products and margins are finite too."""
+    array = as_reals(name, values)
+    largest = np.abs(array).max(initial=0)
+    if largest > LARGEST:
+        msg = f"{name} must be at most {LARGEST:g} in size, got {largest:g}"
+        raise ValueError(msg)
+    return array
 
 
 def words(english: str, lang: Lang, /, *values: object) -> Words:
@@ -180,6 +192,10 @@ def token_labels(name: str, tokens: Sequence[str] | None, count: int) -> Words:
     """
     if tokens is None:
         return {}
+    given = np.asarray(tokens, dtype=object)
+    if given.ndim > 1 or not all(isinstance(token, str) for token in given.flat):
+        msg = f"{name} must be strings, got {tokens!r}"
+        raise TypeError(msg)
     if len(tokens) != count:
         msg = f"{name} must be {count} strings, got {len(tokens)}"
         raise ValueError(msg)

@@ -71,7 +71,7 @@ def transformer(*, ax: Axes | None = None, lang: Lang = "en") -> Axes:
     ax.text(between - 0.1, top + 0.95, "", ha="right", size=8).set(
         **_canvas.words("keys, values", lang)
     )
-    ax.text(DECODER - 0.12, across - 0.64, "", ha="right", size=8).set(
+    ax.text(DECODER - 0.12, across - 0.64, "", ha="right", va="center", size=8).set(
         **_canvas.words("queries", lang)
     )
     end = DECODER_LAYER["feed-forward"] + TO_NORM

@@ -13,7 +13,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike, NDArray
 
-from ropewalk import _arrays
+from ropewalk.geometry._points import as_reals
 from ropewalk.plot import _canvas
 from ropewalk.plot._canvas import COLOURS, LINES, Lang
 
@@ -53,8 +53,8 @@ def addition(
     Raises
     ------
     ValueError
-        If `embedding` or `encoding` is not finite, has not one dimension or is empty, or the two
-        have not one length.
+        If `embedding` or `encoding` is not finite, above 1e100 in size, has not one dimension or is
+        empty, or the two have not one length.
     TypeError
         If `embedding` or `encoding` are complex or no numbers.
 
@@ -75,7 +75,10 @@ def addition(
     >>> ax.texts[2].get_text()
     'sum: 251.99 to 252.02'
     """
-    token, position = _finite("embedding", embedding), _finite("encoding", encoding)
+    token, position = (
+        _canvas.drawable("embedding", embedding),
+        _canvas.drawable("encoding", encoding),
+    )
     if token.ndim != 1 or token.shape != position.shape or not token.size:
         msg = (
             "embedding and encoding must have one shape, (dim,), and not be empty, "
@@ -159,7 +162,7 @@ def path(
     >>> ax.lines[0].get_xydata().tolist()
     [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]
     """
-    places, at = _canvas.rows(_finite("points", points), positions)
+    places, at = _canvas.rows(as_reals("points", points), positions, "points")
     if places.shape[1] != 2:
         msg = f"points must have shape (positions, 2), got {places.shape}"
         raise ValueError(msg)
@@ -248,7 +251,7 @@ def moving_vector(
     >>> animation.to_jshtml().count("data:image/png;base64")
     2
     """
-    values, at = _canvas.rows(_finite("table", table), positions)
+    values, at = _canvas.rows(as_reals("table", table), positions)
     low, high = _limits(values)
     ax = _canvas.axes(ax, 2.4)
     ax.axhline(0, color="0.6", linewidth=0.8)
@@ -325,7 +328,7 @@ def position_kernel(
     >>> float(ax.lines[1].get_ydata().max())
     64.0
     """
-    at, curves = _finite("offsets", offsets), np.atleast_2d(_finite("kernel", kernel))
+    at, curves = as_reals("offsets", offsets), np.atleast_2d(as_reals("kernel", kernel))
     if at.ndim != 1 or not at.size:
         msg = f"offsets must have one dimension and not be empty, got shape {at.shape}"
         raise ValueError(msg)
@@ -356,15 +359,6 @@ def _count_dimensions(ax: Axes, dim: int, lang: Lang) -> None:
     ax.set_xlim(0.25, dim + 0.75)
     ax.set_xticks(sorted({1, *range(spacing, dim + 1, spacing)}))
     ax.xaxis.label.set(**_canvas.words("i (dimension)", lang))
-
-
-def _finite(name: str, values: ArrayLike | range) -> NDArray[np.float64]:
-    """Return finite real numbers."""
-    array: NDArray[np.float64] = _arrays.data(name, values).astype(np.float64)
-    if not np.isfinite(array).all():
-        msg = f"{name} must be finite, got {array[~np.isfinite(array)][0]}"
-        raise ValueError(msg)
-    return array
 
 
 def _limits(values: NDArray[Any]) -> tuple[float, float]:

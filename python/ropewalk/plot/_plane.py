@@ -87,7 +87,8 @@ def linear_map(
         [[(x, y) for y in ends] for x in ticks] + [[(x, y) for x in ends] for y in ticks]
     )
     square = np.array([(0, 0), (1, 0), (1, 1), (0, 1)])
-    furthest = 1.05 * max(float(np.abs(lines).max()), float(np.abs(before @ rule.T).max()))
+    drawn = (lines, lines @ rule.T, before @ rule.T)
+    furthest = 1.05 * max(float(np.abs(array).max()) for array in drawn)
     determinant = float(rule[0, 0] * rule[1, 1] - rule[0, 1] * rule[1, 0])
     titles = [
         _canvas.words("before", lang),

@@ -9,7 +9,7 @@ from matplotlib.patches import Arc, Polygon
 from numpy.typing import ArrayLike
 
 from ropewalk import _arrays
-from ropewalk.geometry._points import as_direction, as_reals
+from ropewalk.geometry._points import as_direction, norms
 from ropewalk.plot import _canvas
 from ropewalk.plot._canvas import CENTRED, COLOURS, FAINT, SHADE, Lang, Words
 
@@ -110,7 +110,7 @@ def projection(a: ArrayLike, b: ArrayLike, /, *, ax: Axes | None = None) -> Axes
     Raises
     ------
     ValueError
-        If a vector is zero, or both are not of one width and finite.
+        If a vector is zero, not finite or above 1e100 in size, or both are not of one width.
     TypeError
         If a vector holds no real numbers.
 
@@ -160,7 +160,7 @@ def inner_product(a: ArrayLike, b: ArrayLike, /, *, ax: Axes | None = None) -> A
     Raises
     ------
     ValueError
-        If a vector is zero, or both are not of one width and finite.
+        If a vector is zero, not finite or above 1e100 in size, or both are not of one width.
     TypeError
         If a vector holds no real numbers.
 
@@ -196,12 +196,12 @@ def inner_product(a: ArrayLike, b: ArrayLike, /, *, ax: Axes | None = None) -> A
 
 def _draw_projection(ax: Axes, a: ArrayLike, b: ArrayLike) -> tuple[float, float, float]:
     """Draw both vectors and return |a|, and how far b reaches along a and beside it."""
-    unit, vector = as_direction("a", a, "b", b), as_reals("b", b)
+    unit, vector = as_direction("a", a, "b", b), _canvas.drawable("b", b)
     if vector.ndim != 1 or not vector.any():
         msg = f"b must be one vector and not zero, got {vector.tolist()}"
         raise ValueError(msg)
-    length, along = float(as_reals("a", a) @ unit), float(vector @ unit)
-    above = float(np.linalg.norm(vector - along * unit))
+    length, along = float(_canvas.drawable("a", a) @ unit), float(vector @ unit)
+    above = float(norms(vector - along * unit))
     size = max(length, abs(along), above)
     ax.plot([min(0, along), max(length, along)], [0, 0], color=FAINT, linewidth=1, zorder=0)
     ax.plot([along, along], [0, above], color=FAINT, linestyle="--")

@@ -11,7 +11,7 @@ Lang = Literal["en", "ja"]
 
 # The names of encodings and properties, and what is said beside them.
 JAPANESE: Mapping[str, str] = {
-    "encoding": "エンコーディング",
+    "encoding": "位置符号",
     "not defined": "定義なし",
     "integer": "整数",
     "normalised": "正規化整数",
@@ -80,6 +80,9 @@ class Scorecard:
     lang: Lang
 
     def __getitem__(self, names: tuple[str, str]) -> Cell:
+        if not isinstance(names, tuple) or len(names) != 2:  # type: ignore[redundant-expr]
+            msg = f"a cell must be named by a pair (encoding, property), got {names!r}"  # type: ignore[unreachable]
+            raise ValueError(msg)
         encoding, wanted = names
         _arrays.choice("encoding", encoding, self.encodings)
         _arrays.choice("property", wanted, self.properties)

@@ -125,8 +125,8 @@ def scores_by_distance(
     Raises
     ------
     ValueError
-        If a shape does not fit, an argument is out of its range or not finite, or `frequencies`
-        have several axes or another width.
+        If a shape does not fit, an argument is out of its range or not finite, `frequencies` have
+        several axes or another width, or the scores are too large for float64.
     TypeError
         If an argument holds no such numbers.
 
@@ -172,9 +172,14 @@ def scores_by_distance(
         msg = f"distances must have one dimension, got shape {shape}"
         raise ValueError(msg)
     interleaved = _arrays.is_interleaved(pairing)
-    products = _complex(queries, interleaved) * _complex(keys, interleaved).conj()
-    scores: NDArray[np.float64] = (products @ _hands(rows, turning).T).real
-    return scores * turning.attention_factor**2
+    with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused
+        products = _complex(queries, interleaved) * _complex(keys, interleaved).conj()
+        scores: NDArray[np.float64] = (products @ _hands(rows, turning).T).real
+        scores *= turning.attention_factor**2
+    if not np.isfinite(scores).all():
+        msg = f"query and key must have finite scores, got {scores[~np.isfinite(scores)][0]}"
+        raise ValueError(msg)
+    return scores
 
 
 def _hands(distances: ArrayLike | range, frequencies: Frequencies) -> NDArray[np.complex128]:

@@ -10,7 +10,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from ropewalk import _arrays
 from ropewalk.frequencies._frequencies import finite_reals
-from ropewalk.properties._measurement import Measurement, largest, reals, table_of_reals, unit
+from ropewalk.geometry._points import norms
+from ropewalk.properties._measurement import (
+    Measurement,
+    largest,
+    reals,
+    rows_of_reals,
+    table_of_reals,
+    unit,
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,7 +48,8 @@ def fitted_shift(table: ArrayLike, shift: int = 1, /, *, affine: bool = False) -
     Parameters
     ----------
     table : array_like of shape (positions, dim)
-        Rows of neighbouring positions, finite; float64, float32, float16, bfloat16 or integers.
+        Two rows or more of neighbouring positions, finite; float64, float32, float16, bfloat16 or
+        integers.
     shift : int, default 1
         How far to move (positions), positive and less than the number of rows.
     affine : bool, default False
@@ -55,7 +64,8 @@ def fitted_shift(table: ArrayLike, shift: int = 1, /, *, affine: bool = False) -
     Raises
     ------
     ValueError
-        If `table` has not two dimensions, is empty or not finite, or `shift` is out of range.
+        If `table` has not two dimensions, has fewer than two rows, no columns or a value that is
+        not finite, or `shift` is out of range.
     TypeError
         If `table` holds no such numbers, `shift` is no integer, or `affine` is not boolean.
 
@@ -89,7 +99,7 @@ def fitted_shift(table: ArrayLike, shift: int = 1, /, *, affine: bool = False) -
     >>> bool(fitted_shift(rw.integer_encoding(range(256), 4), affine=True).residual < 1e-10)
     True
     """
-    rows = table_of_reals("table", table)
+    rows = rows_of_reals("table", table)
     shift = _arrays.integer("shift", shift)
     if not 1 <= shift < len(rows):
         msg = f"shift must be from 1 to {len(rows) - 1}, below the rows of table, got {shift}"
@@ -116,7 +126,7 @@ def relative_score(
     ----------
     score : callable
         What is measured: it takes positions and returns the scores of the queries there with the
-        keys there, float64.
+        keys there, finite; float64, float32 or float16, integers become float64.
     positions : array_like of shape (length,) or (length, axes)
         Positions of queries and keys (tokens, or coordinates of a grid).
     shift : array_like
@@ -133,10 +143,10 @@ def relative_score(
     Raises
     ------
     ValueError
-        If `positions` are empty, `positions` or `shift` not finite, or `scale` is not positive and
-        finite.
+        If `positions` are empty, `positions`, `shift` or the scores not finite, there are no scores
+        or only one number, or `scale` is not positive and finite.
     TypeError
-        If `positions` or `shift` are no real numbers, or `scale` is none.
+        If `positions`, `shift` or the scores are no real numbers, or `scale` is none.
 
     See Also
     --------
@@ -175,7 +185,8 @@ def relative_score(
     if not at.size:
         msg = f"positions must not be empty, got shape {at.shape}"
         raise ValueError(msg)
-    before, after = score(at), score(at + further)
+    before = reals("score(positions)", score(at))
+    after = reals("score(positions + shift)", score(at + further))
     scale = _arrays.positive_number("scale", scale)
     return Measurement(largest(after - before) / scale, 6 * unit(before))
 
@@ -272,8 +283,9 @@ def kept_norm(x: ArrayLike, placed: ArrayLike, /) -> Measurement:
     Notes
     -----
     A rotation rounds table and products, which changes the length of a pair by up to ``5 u``; the
-    rest of the bound is the measurement's own. In rows of many pairs most of it cancels. Negative
-    control: an encoding that is added.
+    rest of the bound is the measurement's own. In rows of many pairs most of it cancels. Rows may
+    be of any size: those of `x` are brought near 1 first, and those of `placed` by the same factor.
+    Negative control: an encoding that is added.
 
     References
     ----------
@@ -295,16 +307,22 @@ def kept_norm(x: ArrayLike, placed: ArrayLike, /) -> Measurement:
     if before.shape != after.shape:
         msg = f"placed must have the shape of x, {before.shape}, got {after.shape}"
         raise ValueError(msg)
-    lengths, turned = _norms(before), _norms(after)
-    if not lengths.all():
+    sizes = np.abs(before.astype(np.float64)).max(axis=-1, keepdims=True)
+    if not sizes.all():
         msg = "x must not be zero, got a row of length 0"
         raise ValueError(msg)
+    exponents = np.frexp(sizes)[1]
+    with np.errstate(over="ignore"):  # what is too large beside x is infinitely large
+        lengths, turned = (
+            _precise_norms(np.ldexp(rows.astype(np.float64), -exponents))
+            for rows in (before, after)
+        )
     return Measurement(largest((turned - lengths) / lengths), 8 * unit(after))
 
 
-def _norms(x: NDArray[Any]) -> NDArray[np.float64]:
-    rows = np.square(x.astype(np.float64)).reshape(-1, x.shape[-1]).tolist()
-    return np.array([math.sqrt(math.fsum(row)) for row in rows])
+def _precise_norms(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return lengths within a unit or so, however many features there are."""
+    return np.array([math.hypot(*row) for row in x.reshape(-1, x.shape[-1]).tolist()])
 
 
 def neighbour_distances(table: ArrayLike, /) -> NDArray[np.float64]:
@@ -318,7 +336,7 @@ def neighbour_distances(table: ArrayLike, /) -> NDArray[np.float64]:
     Returns
     -------
     ndarray of shape (positions - 1,)
-        Euclidean distance of each row to the next.
+        Euclidean distance of each row to the next; infinite where float64 holds no such number.
 
     Raises
     ------
@@ -351,6 +369,5 @@ def neighbour_distances(table: ArrayLike, /) -> NDArray[np.float64]:
     >>> neighbour_distances(rw.sinusoidal_encoding(range(5), 4)).round(3)
     array([0.959, 0.959, 0.959, 0.959])
     """
-    steps: NDArray[np.float64] = np.diff(table_of_reals("table", table), axis=0)
-    lengths: NDArray[np.float64] = np.sqrt(np.square(steps).sum(axis=1))
-    return lengths
+    with np.errstate(over="ignore"):
+        return norms(np.diff(table_of_reals("table", table), axis=0))

@@ -10,6 +10,7 @@ from ropewalk import _arrays
 from ropewalk.frequencies import Frequencies
 from ropewalk.frequencies._frequencies import finite_reals
 from ropewalk.frequencies._standard import _given_or_standard
+from ropewalk.geometry._points import as_reals
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +51,18 @@ def reals(name: str, values: ArrayLike) -> NDArray[Any]:
 
 def table_of_reals(name: str, values: ArrayLike) -> NDArray[np.float64]:
     """Return a table, a row a position, in float64, which holds what bfloat16 holds too."""
-    array = _arrays.data(name, values)
-    if array.ndim != 2 or not array.size:
-        msg = f"{name} must have shape (positions, dim) and not be empty, got {array.shape}"
+    table = as_reals(name, values)
+    if table.ndim != 2 or not table.size:
+        msg = f"{name} must have shape (positions, dim) and not be empty, got {table.shape}"
         raise ValueError(msg)
-    table = array.astype(np.float64)
-    if not np.isfinite(table).all():
-        msg = f"{name} must be finite, got {table[~np.isfinite(table)][0]}"
+    return table
+
+
+def rows_of_reals(name: str, values: ArrayLike) -> NDArray[np.float64]:
+    """Return a table of two rows or more."""
+    table = table_of_reals(name, values)
+    if len(table) < 2:
+        msg = f"{name} must have two rows or more, got shape {table.shape}"
         raise ValueError(msg)
     return table
 

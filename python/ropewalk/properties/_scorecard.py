@@ -383,8 +383,8 @@ def scorecard(dim: int = 64, /, *, length: int = 1024, lang: Lang = "en") -> Sco
     >>> card["RoPE", "relative only"].holds, card["sinusoidal", "relative only"].holds
     (True, False)
     """
-    dim = _arrays.even_dim(dim)
-    if not 32 <= dim <= 128:
+    dim = _arrays.integer("dim", dim)
+    if not 32 <= dim <= 128 or dim % 2:
         msg = f"dim must be an even integer from 32 to 128, got {dim}"
         raise ValueError(msg)
     length = _arrays.integer("length", length)

@@ -3,12 +3,14 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ropewalk import _arrays, attention_weights, softmax
-from ropewalk.properties._measurement import generator, reals
+from ropewalk.geometry._contraction import check_shares
+from ropewalk.properties._measurement import generator, largest, reals
 
 LARGEST_LENGTH = 2**16  # scores of the longest sequence fill 32 GiB
 
@@ -19,8 +21,8 @@ def entropy(weights: ArrayLike, /) -> NDArray[np.float64]:
     Parameters
     ----------
     weights : array_like of shape (..., length)
-        Weights that sum to 1 along the last axis, finite and not negative; float64, float32 or
-        float16.
+        Weights that sum to 1 along the last axis, to within 2**-8 as rounded ones do, finite and
+        not negative; float64, float32 or float16.
 
     Returns
     -------
@@ -31,7 +33,7 @@ def entropy(weights: ArrayLike, /) -> NDArray[np.float64]:
     Raises
     ------
     ValueError
-        If `weights` are empty, negative, not finite or a number.
+        If `weights` are empty, negative, not finite or a number, or a row does not sum to 1.
     TypeError
         If `weights` are no such numbers.
 
@@ -46,9 +48,12 @@ def entropy(weights: ArrayLike, /) -> NDArray[np.float64]:
     array([1.3863, 0.6931, 0.    ])
     """
     w = reals("weights", weights).astype(np.float64)
-    if (w < 0).any():
-        msg = f"weights must not be negative, got {w.min()}"
-        raise ValueError(msg)
+    check_shares("weights", w)
+    return _entropy(w)
+
+
+def _entropy(weights: NDArray[Any]) -> NDArray[np.float64]:
+    w = weights.astype(np.float64)
     return np.asarray(0.0 - (w * np.log(np.where(w > 0, w, 1.0))).sum(axis=-1))
 
 
@@ -89,8 +94,8 @@ def temperature(x: ArrayLike, /, *, scales: ArrayLike) -> Temperature:
     Raises
     ------
     ValueError
-        If `x` or `scales` are empty or not finite, `x` is a number, or `scales` has not one
-        dimension.
+        If `x` or `scales` are empty or not finite, `x` is a number, `scales` has not one dimension,
+        or float64 does not hold their products.
     TypeError
         If `x` or `scales` are no such numbers.
 
@@ -125,9 +130,13 @@ def temperature(x: ArrayLike, /, *, scales: ArrayLike) -> Temperature:
     if factors.ndim != 1:
         msg = f"scales must have one dimension, got shape {factors.shape}"
         raise ValueError(msg)
+    farthest = largest(logits.astype(np.float64)), largest(factors.astype(np.float64))
+    if math.isinf(math.prod(farthest)):
+        msg = f"x * scales must be finite, got {farthest[0]} * {farthest[1]}"
+        raise ValueError(msg)
     weights = np.stack([softmax(logits, scale=scale) for scale in factors.tolist()])
     return Temperature(
-        factors.astype(np.float64), entropy(weights), weights.max(axis=-1).astype(np.float64)
+        factors.astype(np.float64), _entropy(weights), weights.max(axis=-1).astype(np.float64)
     )
 
 
@@ -162,7 +171,11 @@ class ScaleLaw:
 
 
 def scale_law(
-    dims: Sequence[int], /, *, length: int = 256, seed: int | np.random.Generator
+    dims: Sequence[int] | NDArray[np.integer[Any]],
+    /,
+    *,
+    length: int = 256,
+    seed: int | np.random.Generator,
 ) -> ScaleLaw:
     """Scale law of attention: scores grow as the square root of the width.
 
@@ -171,7 +184,7 @@ def scale_law(
 
     Parameters
     ----------
-    dims : sequence of int
+    dims : sequence or array of int
         Widths of queries and keys, each from 1 to 2**20.
     length : int, default 256
         Number of queries, and of keys, from 1 to 2**16; all are drawn from the standard normal
@@ -190,8 +203,8 @@ def scale_law(
     ValueError
         If an argument is out of the range above, or `dims` are empty.
     TypeError
-        If `dims` are no sequence, a width or `length` is no integer, or `seed` is neither an
-        integer nor a generator.
+        If `dims` are no sequence and no array of one dimension, a width or `length` is no integer,
+        or `seed` is neither an integer nor a generator.
 
     See Also
     --------
@@ -217,10 +230,10 @@ def scale_law(
     >>> bool((law.scaled_entropy > 4.5).all()), bool((law.unscaled_entropy < 2.5).all())
     (True, True)
     """
-    if not isinstance(dims, Sequence):  # what a type checker would have said
-        msg = f"dims must be a sequence of integers, got {dims!r}"  # type: ignore[unreachable]
+    if not isinstance(dims, Sequence) and np.ndim(dims) != 1:
+        msg = f"dims must be a sequence of integers, got {dims!r}"
         raise TypeError(msg)
-    if not dims:
+    if not len(dims):
         msg = "dims must not be empty"
         raise ValueError(msg)
     widths = [_arrays.positive_integer("dims", dim, _arrays.LARGEST_DIM) for dim in dims]

@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from ropewalk import _arrays, sinusoidal_encoding
 from ropewalk.frequencies import Frequencies
 from ropewalk.frequencies._frequencies import DIGITS
-from ropewalk.properties._measurement import one_axis, reals, table_of_reals
+from ropewalk.geometry._points import norms
+from ropewalk.properties._measurement import one_axis, reals, rows_of_reals
 
 BLOCK = 1 << 20  # numbers at a time
 
@@ -45,7 +46,8 @@ def closest_rows(table: ArrayLike, /) -> ClosestRows:
     -------
     ClosestRows
         The smallest distance and a pair of rows at that distance: where rows are equal, the first
-        row that repeats an earlier one, and the first row that it repeats.
+        row that repeats an earlier one, and the first row that it repeats; of other pairs that are
+        as near, the first found (see Notes).
 
     Raises
     ------
@@ -63,8 +65,10 @@ def closest_rows(table: ArrayLike, /) -> ClosestRows:
     -----
     An encoding is unique where the distance is above 0. Negative controls: a table in bfloat16, and
     one angle ``x + y`` for a cell of a grid. Distances are within ``dim + 2`` units of rounding of
-    float64, relatively. Rows are sorted along one column, whose differences no distance is below;
-    so the time grows less than with the square of the rows where that column tells most apart.
+    float64, relatively, and infinite where float64 holds no such number. Rows are sorted along the
+    column with the widest range, whose differences no distance is below; so the time grows less
+    than with the square of the rows where that column tells most apart. In that order pairs of
+    neighbours are looked at first, then those two apart, and so on.
 
     References
     ----------
@@ -80,24 +84,27 @@ def closest_rows(table: ArrayLike, /) -> ClosestRows:
     >>> closest_rows(rw.sinusoidal_encoding(range(1000), 2, dtype="float16"))
     ClosestRows(distance=0.0, rows=(2, 712))
     """
-    rows = table_of_reals("table", table)
-    if len(rows) < 2:
-        msg = f"table must have two rows or more, got shape {rows.shape}"
-        raise ValueError(msg)
+    rows = rows_of_reals("table", table)
     _, first, inverse = np.unique(rows, axis=0, return_index=True, return_inverse=True)
     earliest = first[inverse.reshape(-1)]
     repeats = np.flatnonzero(earliest != np.arange(len(rows)))
     if repeats.size:
         return ClosestRows(0.0, (int(earliest[repeats[0]]), int(repeats[0])))
+    with np.errstate(over="ignore"):  # what is too far apart is infinitely far
+        return _closest(rows)
+
+
+def _closest(rows: NDArray[np.float64]) -> ClosestRows:
+    """Return the closest of rows that all differ."""
     column = rows[:, np.ptp(rows, axis=0).argmax()]
     order = np.argsort(column, kind="stable")
     along, rows = column[order], rows[order]
-    distance, pair = math.inf, (0, 1)
+    distance, pair = math.inf, (int(order[0]), int(order[1]))
     for apart in range(1, len(rows)):
         near = np.flatnonzero(along[apart:] - along[:-apart] <= distance)
         if not near.size:
             break
-        distances = np.linalg.norm(rows[near + apart] - rows[near], axis=1)
+        distances = norms(rows[near + apart] - rows[near])
         best = int(distances.argmin())
         if distances[best] < distance:
             distance = float(distances[best])
