@@ -548,15 +548,15 @@ def test_the_code_of_the_documentation_runs(
     assert_same_bits(names["result"], expected)
 
 
-def logged(folder: str, block_info: Any) -> NDArray[Any]:
-    """Make a block, and leave a file that says which worker made it."""
-    first = block_info[None]["array-location"][0][0]
-    Path(folder, f"{first}-{os.getpid()}").touch()
-    time.sleep(0.05)
-    return np.random.default_rng(first).standard_normal((64, 8))
-
-
 def test_a_worker_that_dies_changes_nothing(cluster: LocalCluster, tmp_path: Path) -> None:
+    # Within the test, so that it is sent whole: workers cannot import the tests.
+    def logged(folder: str, block_info: Any) -> NDArray[Any]:
+        """Make a block, and leave a file that says which worker made it."""
+        first = block_info[None]["array-location"][0][0]
+        Path(folder, f"{first}-{os.getpid()}").touch()
+        time.sleep(0.05)
+        return np.random.default_rng(first).standard_normal((64, 8))
+
     x = da.map_blocks(logged, str(tmp_path), chunks=((64,) * 10, (8,)), meta=np.empty((0, 0)))
     lazy = rw.dask.attention(x, x, x, causal=True)
     with Client(cluster) as client:

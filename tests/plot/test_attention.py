@@ -74,6 +74,7 @@ def luminance(colour: Any) -> float:
 @pytest.mark.parametrize("draw", DRAWINGS)
 def test_a_figure_is_made_only_where_none_is_given(draw: Drawing) -> None:
     plt.switch_backend("agg")
+    plt.close("all")  # what other tests may have left
     given = axes_for(draw)
     assert draw(ax=given) == given
     assert plt.get_fignums() == []
