@@ -293,6 +293,7 @@ import os, signal, threading, time
 import numpy as np
 import ropewalk as rw
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it
 x = np.random.default_rng(0).standard_normal((60000, 64))
 sent = 0.0
 
