@@ -250,13 +250,14 @@ Softmax softmax_of(const py::array& x, const py::object& mask, double scale) {
 }
 
 void softmax_arrays(const py::array& x, py::array& out, const py::object& mask, double scale,
-                    int threads) {
+                    bool streamed, int threads) {
     const Softmax s = softmax_of(x, mask, scale);
     require(type_of(out) == s.type && out.writeable() && out.ndim() == x.ndim() &&
                 std::equal(x.shape(), x.shape() + x.ndim(), out.shape()),
             "a writable out as x");
     const Strided<void> y = strided(out, out.mutable_data());
-    run_unlocked([&] { softmax(*chosen_kernels, s, y, threads); });
+    const Stores stores = streamed ? Stores::streamed : Stores::cached;
+    run_unlocked([&] { softmax(*chosen_kernels, s, y, stores, threads); });
 }
 
 void logsumexp_arrays(const py::array& x, py::array& out, const py::object& mask, int threads) {

@@ -1,63 +1,237 @@
-// Softmax of a row in float64, eight elements a vector; lanes are joined in a fixed order.
+// Softmax of rows, and of columns that lie side by side, and the sums that the log-sum-exp wants.
+//
+// Elements come sixteen at a time, as two vectors of float64, whatever their type: so weights,
+// sums and shares are of float64, and rounded once. Element i of a row is summed in lane i % 16,
+// and lanes are joined in a fixed order, in columns as in rows.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "kernels/exponential.hpp"
+#include "kernels/two.hpp"
 
 namespace {
 
-template <class S>
-double largest_element(const double* x, std::int64_t count) {
-    auto largest = S::all(-__builtin_inf());
-    std::int64_t i = 0;
-    for (; i + 8 <= count; i += 8)
-        largest = S::max(S::get(x + i), largest);
-    alignas(64) double lanes[8];
-    S::put(lanes, largest);
-    double result = -__builtin_inf();
-    for (const double lane : lanes)
-        result = lane > result ? lane : result;
-    for (; i < count; ++i)
-        result = x[i] > result ? x[i] : result;
-    return result;
-}
+constexpr int softmax_lanes = 16;
 
 template <class S>
-double weigh_elements(double* x, std::int64_t count, double maximum) {
-    using Vector = typename S::F64;
-    const Vector least = S::all(maximum);
-    Vector sums[4];
-    for (Vector& sum : sums)
-        sum = S::all(0.0);
+using Sixteen = typename Two<S>::F64;
+
+template <class S>
+Sixteen<S> get_sixteen(const float* p) {
+    const auto v = S::get(p);
+    return {S::widen_low(v), S::widen_high(v)};
+}
+template <class S>
+Sixteen<S> get_sixteen(const double* p) {
+    return Two<S>::get(p);
+}
+template <class S>
+Sixteen<S> get_sixteen(const float* p, unsigned lanes) {
+    const auto v = S::get_some(p, lanes);
+    return {S::widen_low(v), S::widen_high(v)};
+}
+template <class S>
+Sixteen<S> get_sixteen(const double* p, unsigned lanes) {
+    return {S::get_some(p, lanes & 0xff),
+            lanes > 0xff ? S::get_some(p + 8, lanes >> 8) : S::all(0.0)};
+}
+template <class S>
+void put_sixteen(float* p, Sixteen<S> v, unsigned lanes) {
+    S::put_some(p, S::join(v.first, v.second), lanes);
+}
+template <class S>
+void put_sixteen(double* p, Sixteen<S> v, unsigned lanes) {
+    S::put_some(p, v.first, lanes & 0xff);
+    if (lanes > 0xff)
+        S::put_some(p + 8, v.second, lanes >> 8);
+}
+template <class S>
+void put_sixteen(float* p, Sixteen<S> v) {
+    S::put(p, S::join(v.first, v.second));
+}
+template <class S>
+void put_sixteen(double* p, Sixteen<S> v) {
+    Two<S>::put(p, v);
+}
+
+// The greatest element, whose own weight is 1; 0 where there is none but -inf, for -inf minus -inf
+// would be NaN.
+template <class S>
+Sixteen<S> counted(Sixteen<S> greatest) {
+    const auto nothing = Two<S>::all(-__builtin_inf());
+    return Two<S>::where_equal(greatest, nothing, Two<S>::all(0.0), greatest);
+}
+
+// e^x of differences of float32, within 2^-33 of itself. Below -120 it is that of -120, which is 0
+// as float32, and beside a sum. As Power, and the least greatest error by mpmath.chebyfit of
+// (e^r - 1) / r.
+template <class S>
+Sixteen<S> weight_of(Sixteen<S> x, float) {
+    using W = Two<S>;
+    constexpr double terms[] = {0x1.0000000000000p+0, 0x1.000000287f871p-1, 0x1.55555567532adp-3,
+                                0x1.5554accfdb593p-5, 0x1.1110c632a3088p-7, 0x1.6d7543e4127b8p-10,
+                                0x1.a15179d80ae96p-13};
+    const auto near = W::max(W::all(-120.0), x);
+    const auto round = W::all(Lanes<S, double>::round);
+    const auto bits = W::fma(near, W::all(Lanes<S, double>::log2_e), round);
+    const auto r = W::fma(W::sub(bits, round), W::all(-0x1.62e42fefa39efp-1), near);
+    auto q = W::all(terms[6]);
+    for (int i = 5; i >= 0; --i)
+        q = W::fma(q, r, W::all(terms[i]));
+    q = W::fma(q, r, W::all(1.0));
+    const auto scaled = [](auto value, auto exponent) { // the last bits of n + 1.5 2^52 are n
+        return S::from_bits(S::add(S::bits(value), S::template left<52>(S::bits(exponent))));
+    };
+    return {scaled(q.first, bits.first), scaled(q.second, bits.second)};
+}
+
+// e^x, 0 where that is no normal float64.
+template <class S>
+Sixteen<S> weight_of(Sixteen<S> x, double) {
+    return exponential<Two<S>, double>(x);
+}
+
+// 1 / sum, or 0 where nothing was summed: the greatest element counts 1.
+template <class S>
+Sixteen<S> share_of(Sixteen<S> sum) {
+    const auto nothing = S::all(0.5), zero = S::all(0.0), one = S::all(1.0);
+    const auto share = [&](auto of) { return S::where_less(of, nothing, zero, S::div(one, of)); };
+    return {share(sum.first), share(sum.second)};
+}
+template <class S>
+Sixteen<S> share_of(double sum) {
+    return Two<S>::all(sum < 0.5 ? 0 : 1 / sum);
+}
+
+template <class S, class T>
+T largest_element(const T* x, std::int64_t count) {
+    constexpr int lanes = Lanes<S, T>::count;
+    const auto nothing = S::all(static_cast<T>(-__builtin_inf()));
+    VectorOf<S, T> largest[4] = {nothing, nothing, nothing, nothing};
     std::int64_t i = 0;
-    for (; i + 32 <= count; i += 32)
-        for (int v = 0; v < 4; ++v) {
-            const Vector weight = exponential<S, double>(S::sub(S::get(x + i + 8 * v), least));
-            S::put(x + i + 8 * v, weight);
-            sums[v] = S::add(sums[v], weight);
-        }
-    for (int v = 0; i < count; i += 8, ++v) {
-        const std::int64_t left = count - i;
-        const unsigned lanes = left < 8 ? (1U << left) - 1 : 0xff;
-        const Vector weight = exponential<S, double>(S::sub(S::get_some(x + i, lanes), least));
-        S::put_some(x + i, weight, lanes);
-        sums[v] = S::add(sums[v], S::select(lanes, weight, S::all(0.0)));
+    for (; i + 4 * lanes <= count; i += 4 * lanes)
+        for (int v = 0; v < 4; ++v)
+            largest[v] = S::max(S::get(x + i + v * lanes), largest[v]);
+    for (; i + lanes <= count; i += lanes)
+        largest[0] = S::max(S::get(x + i), largest[0]);
+    if (i < count) {
+        const unsigned some = (1U << (count - i)) - 1;
+        largest[1] = S::max(S::select(some, S::get_some(x + i, some), nothing), largest[1]);
     }
-    const Vector sum = S::add(S::add(sums[0], sums[1]), S::add(sums[2], sums[3]));
-    alignas(64) double at[8];
-    S::put(at, sum);
-    return ((at[0] + at[4]) + (at[2] + at[6])) + ((at[1] + at[5]) + (at[3] + at[7]));
+    return S::largest(S::max(S::max(largest[0], largest[1]), S::max(largest[2], largest[3])));
+}
+
+// weights = e^(x - greatest), which are added to sums[16].
+template <class S, class T>
+void weigh_elements(const T* x, std::int64_t count, T greatest, double* weights, double* sums) {
+    const auto away = counted<S>(Two<S>::all(static_cast<double>(greatest)));
+    auto sum = Two<S>::get(sums);
+    std::int64_t i = 0;
+    for (; i + softmax_lanes <= count; i += softmax_lanes) {
+        const auto weight = weight_of<S>(Two<S>::sub(get_sixteen<S>(x + i), away), T{});
+        Two<S>::put(weights + i, weight);
+        sum = Two<S>::add(sum, weight);
+    }
+    if (i < count) {
+        const unsigned some = (1U << (count - i)) - 1;
+        const auto weight = weight_of<S>(Two<S>::sub(get_sixteen<S>(x + i, some), away), T{});
+        put_sixteen<S>(weights + i, weight, some);
+        const auto zero = S::all(0.0);
+        sum.first = S::add(sum.first, S::select(some & 0xff, weight.first, zero));
+        sum.second = S::add(sum.second, S::select(some >> 8, weight.second, zero));
+    }
+    Two<S>::put(sums, sum);
 }
 
 template <class S>
-void scale_elements(double* x, std::int64_t count, double by) {
-    const auto factor = S::all(by);
+double total_of(const double* sums) {
+    return S::sum(S::add(S::get(sums), S::get(sums + 8)));
+}
+
+// y = weights / sum
+template <class S, class T>
+void share_elements(const double* weights, std::int64_t count, double sum, T* y) {
+    const auto share = share_of<S>(sum);
     std::int64_t i = 0;
-    for (; i + 8 <= count; i += 8)
-        S::put(x + i, S::mul(S::get(x + i), factor));
-    for (; i < count; ++i)
-        x[i] *= by;
+    for (; i + softmax_lanes <= count; i += softmax_lanes)
+        put_sixteen<S>(y + i, Two<S>::mul(Two<S>::get(weights + i), share));
+    if (i < count) {
+        const unsigned some = (1U << (count - i)) - 1;
+        const auto weight = get_sixteen<S>(weights + i, some);
+        put_sixteen<S>(y + i, Two<S>::mul(weight, share), some);
+    }
+}
+
+// Whole rows; `room` holds the weights of one, or those of sixteen short ones, whose steps follow
+// each other: so a row needs not wait for the one before.
+template <class S, class T>
+void softmax_rows(const T* x, std::int64_t x_stride, T* y, std::int64_t y_stride, std::int64_t rows,
+                  std::int64_t length, double* room) {
+    constexpr std::int64_t most = 16, elements = 1024;
+    const std::int64_t at_once = length * most <= elements ? most : 1;
+    T greatest[std::size_t{most}];
+    alignas(64) double sums[std::size_t{most}][std::size_t{softmax_lanes}];
+    for (std::int64_t first = 0; first < rows; first += at_once) {
+        const std::int64_t now = rows - first < at_once ? rows - first : at_once;
+        for (std::int64_t i = 0; i < now; ++i)
+            greatest[i] = largest_element<S, T>(x + (first + i) * x_stride, length);
+        for (std::int64_t i = 0; i < now; ++i) {
+            Two<S>::put(sums[i], Two<S>::all(0.0));
+            weigh_elements<S, T>(x + (first + i) * x_stride, length, greatest[i], room + i * length,
+                                 sums[i]);
+        }
+        for (std::int64_t i = 0; i < now; ++i)
+            share_elements<S, T>(room + i * length, length, total_of<S>(sums[i]),
+                                 y + (first + i) * y_stride);
+    }
+}
+
+// Sixteen columns side by side, whose elements lie `step` apart, and their weights 16, a part at a
+// time.
+
+template <class S, class T>
+void raise_columns(const T* x, std::int64_t step, std::int64_t count, double* greatest) {
+    auto largest = Two<S>::get(greatest);
+    for (std::int64_t i = 0; i < count; ++i)
+        largest = Two<S>::max(get_sixteen<S>(x + i * step), largest);
+    Two<S>::put(greatest, largest);
+}
+
+// sums[lane of the element][column]
+template <class S, class T>
+void weigh_columns(const T* x, std::int64_t step, std::int64_t count, const double* greatest,
+                   double* weights, double* sums) {
+    const auto away = counted<S>(Two<S>::get(greatest));
+    for (std::int64_t i = 0; i < count; ++i) {
+        const auto weight = weight_of<S>(Two<S>::sub(get_sixteen<S>(x + i * step), away), T{});
+        Two<S>::put(weights + i * softmax_lanes, weight);
+        double* const sum = sums + i % softmax_lanes * softmax_lanes;
+        Two<S>::put(sum, Two<S>::add(Two<S>::get(sum), weight));
+    }
+}
+
+// As total_of, column by column.
+template <class S>
+void total_columns(const double* sums, double* totals) {
+    Sixteen<S> of[std::size_t{softmax_lanes}];
+    for (int lane = 0; lane < softmax_lanes; ++lane)
+        of[lane] = Two<S>::get(sums + lane * softmax_lanes);
+    for (int step = softmax_lanes / 2; step > 0; step /= 2)
+        for (int lane = 0; lane < step; ++lane)
+            of[lane] = Two<S>::add(of[lane], of[lane + step]);
+    Two<S>::put(totals, of[0]);
+}
+
+template <class S, class T>
+void share_columns(const double* weights, std::int64_t count, const double* totals, T* y,
+                   std::int64_t step) {
+    const auto share = share_of<S>(Two<S>::get(totals));
+    for (std::int64_t i = 0; i < count; ++i) {
+        const auto weight = Two<S>::get(weights + i * softmax_lanes);
+        put_sixteen<S>(y + i * step, Two<S>::mul(weight, share));
+    }
 }
 
 } // namespace

@@ -84,12 +84,4 @@ struct AttentionKernels {
     void (*weigh_row)(const T* logits, std::int64_t keys, T maximum, double sum, T* weights);
 };
 
-// Softmax of a row in float64.
-struct SoftmaxKernels {
-    double (*largest)(const double* x, std::int64_t count);
-    // x = e^(x - maximum); returns the sum.
-    double (*weigh)(double* x, std::int64_t count, double maximum);
-    void (*scale)(double* x, std::int64_t count, double by);
-};
-
 } // namespace ropewalk

@@ -2,187 +2,183 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <numeric>
+#include <type_traits>
 
-#include "plans/filling.hpp"
-#include "plans/frequencies.hpp"
-#include "plans/pool.hpp"
+#include "plans/softmax_parts.hpp"
 
 namespace ropewalk {
 namespace {
 
-// Elements that are worked on together: in float64 they fit the second cache. Rows no longer
-// than that are read once.
-constexpr std::int64_t chunk = 16384;
-// What a task has at least, and what pays for a second thread.
-constexpr std::int64_t task_elements = std::int64_t{1} << 14;
+// What a task has at least; and what is made in the first cache before it is streamed.
+constexpr std::int64_t task_elements = std::int64_t{1} << 14, staged_elements = 2048;
 
-class SoftmaxRows {
-  public:
-    SoftmaxRows(const Kernels& kernels, const Softmax& softmax)
-        : kernels_(kernels), s_(softmax), bytes_(element_bytes(softmax.type)),
-          count_(std::accumulate(s_.leading.begin(), s_.leading.end(), std::int64_t{1},
-                                 std::multiplies<>())),
-          task_rows_(
-              std::max<std::int64_t>(1, task_elements / std::max<std::int64_t>(1, s_.length))) {}
+std::int64_t rows_of(const Softmax& s) {
+    return std::accumulate(s.leading.begin(), s.leading.end(), std::int64_t{1},
+                           std::multiplies<>());
+}
 
-    // What one thread needs: a chunk in float64, and as it is in memory.
-    struct Room {
-        double* elements;
-        char* packed;
-        int worker;
-        Interruption& interruption;
+// task(begin, end, room): up to `count` rows or columns of the length of the softmax.
+template <class T, class Function>
+void each_task(const Softmax& s, std::int64_t count, std::int64_t multiple, int threads,
+               Function task) {
+    const std::int64_t at_least = multiple * std::max<std::int64_t>(1, s.length);
+    const std::int64_t most = multiple * std::max<std::int64_t>(1, task_elements / at_least);
+    const std::int64_t tasks = (count + most - 1) / most;
+    std::vector<Scratch> rooms;
+    const auto workers = static_cast<std::size_t>(std::min<std::int64_t>(threads, tasks));
+    rooms.reserve(workers);
+    for (std::size_t i = 0; i < workers; ++i)
+        rooms.emplace_back(Room<T>::doubles);
+    Interruption interruption;
+    const auto run = [&](std::int64_t index, int worker) {
+        const Room<T> room(rooms[static_cast<std::size_t>(worker)], worker, interruption);
+        task(index * most, std::min(count, (index + 1) * most), room);
     };
+    run_tasks(tasks, threads, Task(run), interruption);
+}
 
-    // row(index, room)
-    template <class Row>
-    void each(int threads, Row row) const {
-        const std::int64_t tasks = (count_ + task_rows_ - 1) / task_rows_;
-        const auto workers = static_cast<std::size_t>(std::min<std::int64_t>(threads, tasks));
-        std::vector<Scratch> rooms;
-        rooms.reserve(workers);
-        for (std::size_t i = 0; i < workers; ++i)
-            rooms.emplace_back(2 * chunk);
-        Interruption interruption;
-        const auto run = [&](std::int64_t task, int worker) {
-            double* const elements = rooms[static_cast<std::size_t>(worker)].data();
-            const Room room{elements, reinterpret_cast<char*>(elements + chunk), worker,
-                            interruption};
-            const std::int64_t end = std::min(count_, (task + 1) * task_rows_);
-            for (std::int64_t index = task * task_rows_; index < end; ++index)
-                row(index, room);
-        };
-        run_tasks(tasks, threads, Task(run), interruption);
-    }
+// task(row): the rows, part by part.
+template <class T, class Function>
+void each_row(const Elements<T>& e, const Strided<void>* y, int threads, Function task) {
+    each_task<T>(e.s_, rows_of(e.s_), 1, threads,
+                 [&](std::int64_t begin, std::int64_t end, const Room<T>& room) {
+                     for (std::int64_t index = begin; index < end; ++index) {
+                         Row<T> row(e, index, y, room);
+                         task(row, index);
+                     }
+                 });
+}
 
-    struct Sum {
-        double maximum, sum;
+// The same for columns side by side, sixteen along the last of the leading axes.
+template <class T, class Function>
+void each_column(const Elements<T>& e, const Strided<void>* y, int threads, Function task) {
+    const std::int64_t line = e.s_.leading.back();
+    const std::int64_t groups = (line + side_by_side - 1) / side_by_side;
+    each_task<T>(e.s_, rows_of(e.s_) / line * groups, side_by_side, threads,
+                 [&](std::int64_t begin, std::int64_t end, const Room<T>& room) {
+                     for (std::int64_t group = begin; group < end; ++group) {
+                         const std::int64_t first = group % groups * side_by_side;
+                         const std::int64_t index = group / groups * line + first;
+                         Columns<T> columns(e, index, std::min(side_by_side, line - first), y,
+                                            room);
+                         task(columns, index);
+                     }
+                 });
+}
+
+// Rows along the last axis, from that index on; returns how many. Streamed, they are made in memory
+// of ours, as many as the first cache holds, or one.
+template <class T>
+std::int64_t rows_at_once(const Elements<T>& e, const Strided<void>& y, std::int64_t index,
+                          std::int64_t end, bool streamed, const Room<T>& room) {
+    const Softmax& s = e.s_;
+    const std::int64_t line = s.leading.empty() ? 1 : s.leading.back();
+    const std::int64_t some =
+        streamed ? std::max<std::int64_t>(1, staged_elements / s.length) : line;
+    const std::int64_t rows = std::min({end - index, line - index % line, some});
+    const auto stride = [&](const auto& array) {
+        return s.leading.empty() ? 0 : array.strides.back();
     };
+    const auto* const x = static_cast<const T*>(e.at(s.x, offset_of(s.leading, s.x, index)));
+    auto* const to = static_cast<T*>(e.at(y, offset_of(s.leading, y, index)));
+    e.kernel().rows(x, stride(s.x), streamed ? room.elements : to, streamed ? s.length : stride(y),
+                    rows, s.length, room.weights);
+    if (streamed)
+        e.kernels_.stream(room.elements, to, rows * s.length * e.bytes_);
+    return rows;
+}
 
-    // The greatest scaled element and the sum of e^(element - maximum), which a row of one chunk
-    // leaves in the room.
-    Sum sum(std::int64_t index, const Room& room) const {
-        double maximum = -HUGE_VAL;
-        each_chunk(room, [&](std::int64_t begin, std::int64_t count) {
-            load(index, begin, count, room);
-            maximum = std::max(maximum, kernels_.softmax.largest(room.elements, count));
-        });
-        if (maximum == -HUGE_VAL) // of nothing: -inf minus -inf would be NaN
-            maximum = 0;
-        double sum = 0;
-        each_chunk(room, [&](std::int64_t begin, std::int64_t count) {
-            if (s_.length > chunk)
-                load(index, begin, count, room);
-            sum += kernels_.softmax.weigh(room.elements, count, maximum);
-        });
-        return {maximum, sum};
-    }
+// Rows that kernels read and write where they are.
+template <class T>
+void softmax_whole_rows(const Elements<T>& e, const Strided<void>& y, Stores stores, int threads) {
+    const bool streamed = stores == Stores::streamed && e.kernels_.stream != nullptr &&
+                          (e.s_.leading.empty() || y.strides.back() == e.s_.length);
+    each_task<T>(e.s_, rows_of(e.s_), 1, threads,
+                 [&](std::int64_t begin, std::int64_t end, const Room<T>& room) {
+                     for (std::int64_t index = begin; index < end;)
+                         index += rows_at_once(e, y, index, end, streamed, room);
+                     if (streamed)
+                         e.kernels_.fence();
+                 });
+}
 
-    void divide(std::int64_t index, const Strided<void>& y, Sum sum, const Room& room) const {
-        each_chunk(room, [&](std::int64_t begin, std::int64_t count) {
-            if (s_.length > chunk) {
-                load(index, begin, count, room);
-                kernels_.softmax.weigh(room.elements, count, sum.maximum);
-            }
-            kernels_.softmax.scale(room.elements, count, sum.sum == 0 ? 0 : 1 / sum.sum);
-            put_masked(0, index, begin, count, room); // 0 / NaN would be NaN
-            store(index, begin, count, y, room);
-        });
-    }
+// Moves an axis along which x lies side by side behind the others, if x has columns.
+bool has_columns(Softmax& s, std::vector<std::int64_t>& result) {
+    const auto side = std::find(s.x.strides.begin(), s.x.strides.end(), 1);
+    if (s.x.step == 1 || side == s.x.strides.end())
+        return false;
+    const auto axis = side - s.x.strides.begin();
+    const auto move = [&](std::vector<std::int64_t>& of) {
+        std::rotate(of.begin() + axis, of.begin() + axis + 1, of.end());
+    };
+    move(s.leading);
+    move(s.x.strides);
+    if (s.mask.data != nullptr)
+        move(s.mask.strides);
+    move(result);
+    return true;
+}
 
-    bool has_nan(std::int64_t index, const Room& room) const {
-        bool found = false;
-        each_chunk(room, [&](std::int64_t begin, std::int64_t count) {
-            load(index, begin, count, room);
-            found |= std::any_of(room.elements, room.elements + count,
-                                 [](double x) { return std::isnan(x); });
-        });
-        return found;
-    }
+template <class T>
+void softmax_in(const Kernels& kernels, Softmax s, Strided<void> y, Stores stores, int threads) {
+    const bool columns = has_columns(s, y.strides) && y.strides.back() == 1;
+    const Elements<T> e(kernels, s);
+    const auto share = [](auto& part, std::int64_t) { share_parts(part); };
+    if (columns)
+        each_column(e, &y, threads, share);
+    else if (e.plain() && s.x.step == 1 && y.step == 1 && s.length <= part_elements)
+        softmax_whole_rows(e, y, stores, threads);
+    else
+        each_row(e, &y, threads, share);
+}
 
-  private:
-    template <class Function>
-    void each_chunk(const Room& room, Function function) const {
-        for (std::int64_t begin = 0; begin < s_.length && !room.interruption.stops(room.worker);
-             begin += chunk)
-            function(begin, std::min(chunk, s_.length - begin));
-    }
-
-    template <class T>
-    std::int64_t offset(const Strided<T>& array, std::int64_t index, std::int64_t element) const {
-        std::int64_t offset = element * array.step;
-        for (std::size_t axis = s_.leading.size(); axis-- > 0; index /= s_.leading[axis])
-            offset += index % s_.leading[axis] * array.strides[axis];
-        return offset;
-    }
-
-    void load(std::int64_t index, std::int64_t begin, std::int64_t count, const Room& room) const {
-        const char* from =
-            static_cast<const char*>(s_.x.data) + offset(s_.x, index, begin) * bytes_;
-        if (s_.x.step != 1) {
-            copy(from, s_.x.step * bytes_, room.packed, bytes_, count);
-            from = room.packed;
-        }
-        kernels_.read_float64[static_cast<std::size_t>(s_.type)](from, count, room.elements);
-        if (s_.scale != 1)
-            for (std::int64_t i = 0; i < count; ++i)
-                room.elements[i] *= s_.scale;
-        put_masked(-HUGE_VAL, index, begin, count, room);
-    }
-
-    void put_masked(double value, std::int64_t index, std::int64_t begin, std::int64_t count,
-                    const Room& room) const {
-        if (s_.mask.data == nullptr)
-            return;
-        const std::uint8_t* const counts = s_.mask.data + offset(s_.mask, index, begin);
+// Of what has inf: inf, but NaN beside NaN.
+double sum_with_infinity(const Elements<double>& e, std::int64_t index, const Room<double>& room) {
+    Row<double> row(e, index, nullptr, room);
+    double sum = 0;
+    each_part(row.length(), Row<double>::most, room, [&](std::int64_t begin, std::int64_t count) {
+        row.load(begin, count);
         for (std::int64_t i = 0; i < count; ++i)
-            if (counts[i * s_.mask.step] == 0)
-                room.elements[i] = value;
-    }
-
-    void store(std::int64_t index, std::int64_t begin, std::int64_t count, const Strided<void>& y,
-               const Room& room) const {
-        char* const to = static_cast<char*>(y.data) + offset(y, index, begin) * bytes_;
-        const auto write = kernels_.write[static_cast<std::size_t>(s_.type)];
-        if (y.step == 1) {
-            write(room.elements, count, to);
-        } else {
-            write(room.elements, count, room.packed);
-            copy(room.packed, bytes_, to, y.step * bytes_, count);
-        }
-    }
-
-    void copy(const char* from, std::int64_t from_step, char* to, std::int64_t to_step,
-              std::int64_t count) const {
-        for (std::int64_t i = 0; i < count; ++i)
-            std::memcpy(to + i * to_step, from + i * from_step, static_cast<std::size_t>(bytes_));
-    }
-
-    const Kernels& kernels_;
-    const Softmax& s_;
-    std::int64_t bytes_, count_, task_rows_;
-};
+            sum += row.elements()[i] < 0 ? 0 : row.elements()[i];
+    });
+    return sum;
+}
 
 } // namespace
 
-void softmax(const Kernels& kernels, const Softmax& softmax, const Strided<void>& y, int threads) {
-    const SoftmaxRows rows(kernels, softmax);
-    rows.each(threads, [&](std::int64_t index, const SoftmaxRows::Room& room) {
-        const SoftmaxRows::Sum sum = rows.sum(index, room);
-        rows.divide(index, y, sum, room);
-    });
+void softmax(const Kernels& kernels, const Softmax& softmax, const Strided<void>& y, Stores stores,
+             int threads) {
+    if (softmax.type == Type::float64 || softmax.scale != 1)
+        softmax_in<double>(kernels, softmax, y, stores, threads);
+    else
+        softmax_in<float>(kernels, softmax, y, stores, threads);
 }
 
-void logsumexp(const Kernels& kernels, const Softmax& softmax, double* logs, int threads) {
-    const SoftmaxRows rows(kernels, softmax);
-    rows.each(threads, [&](std::int64_t index, const SoftmaxRows::Room& room) {
-        const SoftmaxRows::Sum sum = rows.sum(index, room);
-        if (sum.maximum == HUGE_VAL)
-            logs[index] = rows.has_nan(index, room) ? std::nan("") : HUGE_VAL;
-        else
-            logs[index] = sum.sum == 0 ? -HUGE_VAL : sum.maximum + std::log(sum.sum);
-    });
+void logsumexp(const Kernels& kernels, const Softmax& given, double* logs, int threads) {
+    Softmax s = given;
+    Strided<double> result{logs, std::vector<std::int64_t>(s.leading.size()), 0};
+    std::int64_t stride = 1;
+    for (std::size_t axis = s.leading.size(); axis-- > 0; stride *= s.leading[axis])
+        result.strides[axis] = stride;
+    const bool columns = has_columns(s, result.strides);
+    const Elements<double> e(kernels, s);
+    const auto take_log = [&](auto& part, std::int64_t index) {
+        sum_parts(part);
+        for (std::int64_t i = 0; i < part.count(); ++i) {
+            const double greatest = part.greatest(i), total = part.total(i);
+            double& log = logs[offset_of(s.leading, result, index + i)];
+            if (greatest == HUGE_VAL)
+                log = sum_with_infinity(e, index + i, part.room());
+            else
+                log = total == 0 ? -HUGE_VAL
+                                 : (std::isinf(greatest) ? 0 : greatest) + std::log(total);
+        }
+    };
+    if (columns)
+        each_column(e, nullptr, threads, take_log);
+    else
+        each_row(e, nullptr, threads, take_log);
 }
 
 } // namespace ropewalk

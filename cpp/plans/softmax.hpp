@@ -1,9 +1,11 @@
-// Softmax along the last axis of an array, computed in float64 whatever its type.
+// Softmax along the last axis of an array, in float32 or float64, and the logarithm of its sum, in
+// float64.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
+#include "plans/filling.hpp"
 #include "targets/kernels.hpp"
 
 namespace ropewalk {
@@ -28,7 +30,8 @@ struct Softmax {
 
 // y = e^(scale x) / the sum of them along the last axis; 0 where that sums nothing. y is x, or
 // shares no memory with it.
-void softmax(const Kernels& kernels, const Softmax& softmax, const Strided<void>& y, int threads);
+void softmax(const Kernels& kernels, const Softmax& softmax, const Strided<void>& y, Stores stores,
+             int threads);
 
 // logs[leading] = log of that sum, -inf where it sums nothing.
 void logsumexp(const Kernels& kernels, const Softmax& softmax, double* logs, int threads);

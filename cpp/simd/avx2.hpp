@@ -236,6 +236,19 @@ struct Simd {
             _mm_add_pd(_mm256_castpd256_pd128(half), _mm256_extractf128_pd(half, 1));
         return _mm_cvtsd_f64(_mm_add_sd(part, _mm_unpackhi_pd(part, part)));
     }
+    // Of lanes that are numbers.
+    static float largest(F32 v) {
+        const __m256 half = _mm256_max_ps(v.low, v.high);
+        __m128 part = _mm_max_ps(_mm256_castps256_ps128(half), _mm256_extractf128_ps(half, 1));
+        part = _mm_max_ps(part, _mm_movehl_ps(part, part));
+        return _mm_cvtss_f32(_mm_max_ss(part, _mm_movehdup_ps(part)));
+    }
+    static double largest(F64 v) {
+        const __m256d half = _mm256_max_pd(v.low, v.high);
+        const __m128d part =
+            _mm_max_pd(_mm256_castpd256_pd128(half), _mm256_extractf128_pd(half, 1));
+        return _mm_cvtsd_f64(_mm_max_sd(part, _mm_unpackhi_pd(part, part)));
+    }
     // p[i] = sum(v[i])
     template <int count, class Vector, class Value>
     static void sums(const Vector* v, Value* p) {

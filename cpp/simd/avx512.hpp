@@ -181,6 +181,9 @@ struct Simd {
             _mm_add_pd(_mm256_castpd256_pd128(half), _mm256_extractf128_pd(half, 1));
         return _mm_cvtsd_f64(_mm_add_sd(part, _mm_unpackhi_pd(part, part)));
     }
+    // Of lanes that are numbers.
+    static float largest(F32 v) { return _mm512_reduce_max_ps(v); }
+    static double largest(F64 v) { return _mm512_reduce_max_pd(v); }
     // p[i] = sum(v[i])
     template <int count, class Vector, class Value>
     static void sums(const Vector* v, Value* p) {

@@ -284,6 +284,15 @@ struct Simd {
             vaddq_f64(vaddq_f64(v.part[0], v.part[2]), vaddq_f64(v.part[1], v.part[3]));
         return vgetq_lane_f64(pair, 0) + vgetq_lane_f64(pair, 1);
     }
+    // Of lanes that are numbers.
+    static float largest(F32 v) {
+        return vmaxvq_f32(
+            vmaxq_f32(vmaxq_f32(v.part[0], v.part[1]), vmaxq_f32(v.part[2], v.part[3])));
+    }
+    static double largest(F64 v) {
+        return vmaxvq_f64(
+            vmaxq_f64(vmaxq_f64(v.part[0], v.part[1]), vmaxq_f64(v.part[2], v.part[3])));
+    }
     // p[i] = sum(v[i])
     template <int count, class Vector, class Value>
     static void sums(const Vector* v, Value* p) {

@@ -204,6 +204,14 @@ struct Simd {
                 v.at[i] += v.at[i + step];
         return v.at[0];
     }
+    // Of lanes that are numbers.
+    template <class T, std::size_t N>
+    static T largest(const Lanes<T, N>& v) {
+        T largest = v.at[0];
+        for (const T lane : v.at)
+            largest = largest > lane ? largest : lane;
+        return largest;
+    }
     // p[i] = sum(v[i])
     template <int count, class Vector, class Value>
     static void sums(const Vector* v, Value* p) {

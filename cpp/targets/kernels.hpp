@@ -9,6 +9,27 @@
 
 namespace ropewalk {
 
+// Softmax of rows of T, and of sixteen columns side by side, whose elements lie `step` apart.
+// Weights are e^(x - greatest); they and sums are of float64. Sums, sixteen of every row or column,
+// begin as 0, and go from part to part, which begin at multiples of sixteen.
+template <class T>
+struct SoftmaxKernels {
+    // Whole rows; `room` is for the weights of one, and of 1024 elements at least.
+    void (*rows)(const T* x, std::int64_t x_stride, T* y, std::int64_t y_stride, std::int64_t rows,
+                 std::int64_t length, double* room);
+
+    T (*largest)(const T* x, std::int64_t count);
+    void (*weigh)(const T* x, std::int64_t count, T greatest, double* weights, double* sums);
+    // y = weights / total, or 0 where nothing was summed.
+    void (*share)(const double* weights, std::int64_t count, double total, T* y);
+
+    void (*raise_columns)(const T* x, std::int64_t step, std::int64_t count, double* greatest);
+    void (*weigh_columns)(const T* x, std::int64_t step, std::int64_t count, const double* greatest,
+                          double* weights, double* sums);
+    void (*share_columns)(const double* weights, std::int64_t count, const double* totals, T* y,
+                          std::int64_t step);
+};
+
 struct Kernels {
     const char* isa;
 
@@ -40,7 +61,10 @@ struct Kernels {
 
     AttentionKernels<float> attention32;
     AttentionKernels<double> attention64;
-    SoftmaxKernels softmax;
+    SoftmaxKernels<float> softmax32;
+    SoftmaxKernels<double> softmax64;
+    double (*total)(const double* sums);
+    void (*total_columns)(const double* sums, double* totals);
     double (*exponential)(double x); // of 0 and less, as in attention
 
     // A copy whose stores pass the cache by; null where there are none.

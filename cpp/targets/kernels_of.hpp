@@ -56,6 +56,12 @@ constexpr ropewalk::AttentionKernels<T> attention_of() {
             weigh_row<S, T>};
 }
 
+template <class S, class T>
+constexpr ropewalk::SoftmaxKernels<T> softmax_of() {
+    return {softmax_rows<S, T>,  largest_element<S, T>, weigh_elements<S, T>, share_elements<S, T>,
+            raise_columns<S, T>, weigh_columns<S, T>,   share_columns<S, T>};
+}
+
 template <class S>
 constexpr ropewalk::Kernels kernels_of(const char* isa) {
     return {
@@ -78,7 +84,10 @@ constexpr ropewalk::Kernels kernels_of(const char* isa) {
          write<S, HalfData<S, BFloat16>>, write<S, FloatData<S, double>>},
         attention_of<S, float>(),
         attention_of<S, double>(),
-        {largest_element<S>, weigh_elements<S>, scale_elements<S>},
+        softmax_of<S, float>(),
+        softmax_of<S, double>(),
+        total_of<S>,
+        total_columns<S>,
         exponential_of<S>,
         stream_of<S>(),
         S::fence,

@@ -131,9 +131,20 @@ Bytes softmaxes(const Kernels& kernels) {
     for (const Type type : all_types) {
         const Bytes x = data_of(type, rows * length, 7);
         Bytes y(x.size());
-        const Softmax of{type, {rows}, length, 3.0, {x.data(), {length}, 1}, {}};
-        softmax(kernels, of, {y.data(), {length}, 1}, 1);
-        all.insert(all.end(), y.begin(), y.end());
+        for (const double scale : {1.0, 3.0}) {
+            const Softmax of{type, {rows}, length, scale, {x.data(), {length}, 1}, {}};
+            for (const Stores stores : {Stores::cached, Stores::streamed}) {
+                softmax(kernels, of, {y.data(), {length}, 1}, stores, 1);
+                all.insert(all.end(), y.begin(), y.end());
+            }
+            const Softmax down{type, {length}, rows, scale, {x.data(), {1}, length}, {}};
+            softmax(kernels, down, {y.data(), {1}, length}, Stores::cached, 1);
+            all.insert(all.end(), y.begin(), y.end());
+            std::vector<double> logs(length);
+            logsumexp(kernels, down, logs.data(), 1);
+            const auto* const bytes = reinterpret_cast<const char*>(logs.data());
+            all.insert(all.end(), bytes, bytes + length * sizeof(double));
+        }
     }
     return all;
 }

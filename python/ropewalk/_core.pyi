@@ -39,6 +39,7 @@ def softmax(
     out: NDArray[Any],
     mask: NDArray[np.bool_] | None,
     scale: float,
+    streamed: bool,
     threads: int,
     /,
 ) -> None: ...

@@ -8,6 +8,8 @@ from numpy.typing import ArrayLike, NDArray
 from ropewalk import _arrays, _core
 from ropewalk._runtime import get_num_threads
 
+STREAMED_BYTES = 24 << 20
+
 
 def softmax(
     x: ArrayLike,
@@ -59,12 +61,12 @@ def softmax(
 
     Notes
     -----
-    Computed in float64 whatever the dtype, and rounded: float32 and half types are within 0.51
-    units in the last place, so no larger logit gets a smaller result. Results that are no normal
-    float64 beside the largest are 0. float64 is within ``(n / 8 + 8 + |s| + |s - m|) 2**-53`` of
-    the result, relative, where ``s`` is ``scale * x`` and ``m`` the largest of them, for both are
-    rounded. The same bits whatever the axis, the strides, the number of threads and the instruction
-    set.
+    Computed in float64 whatever the dtype, and rounded once. Exponentials of float32 and half
+    types are within ``2**-33`` of themselves there, so results are within 0.51 units in the last
+    place, and no larger logit gets a smaller one. Results that are no normal float64 beside the
+    largest are 0. float64 is within ``(n / 8 + 8 + |s| + |s - m|) 2**-53`` of the result, relative,
+    where ``s`` is ``scale * x`` and ``m`` the largest of them, for both are rounded. The same bits
+    whatever the axis, the strides, the number of threads and the instruction set.
 
     References
     ----------
@@ -85,12 +87,14 @@ def softmax(
     factor = _arrays.finite_number("scale", scale)
     counts = _counts(mask, array)
     result, source, target = _arrays.row_result("x", array, out, counts)
+    streamed = out is not None and target.nbytes >= STREAMED_BYTES and target is not source
     if array.size:
         _core.softmax(
             _with_last(source, along),
             _with_last(target, along),
             None if counts is None else _with_last(counts, along),
             factor,
+            streamed,
             get_num_threads(),
         )
     return _arrays.filled(result, target)

@@ -1,0 +1,60 @@
+// Two vectors as one, whose steps take turns: so long chains of steps, as of e^x, wait less for
+// each other.
+#pragma once
+
+namespace {
+
+template <class S>
+struct Two {
+    struct F32 {
+        typename S::F32 first, second;
+    };
+    struct F64 {
+        typename S::F64 first, second;
+    };
+
+    static F32 all(float x) { return {S::all(x), S::all(x)}; }
+    static F64 all(double x) { return {S::all(x), S::all(x)}; }
+    // One behind the other.
+    static F32 get(const float* p) { return {S::get(p), S::get(p + 16)}; }
+    static F64 get(const double* p) { return {S::get(p), S::get(p + 8)}; }
+    static void put(float* p, F32 v) { S::put(p, v.first), S::put(p + 16, v.second); }
+    static void put(double* p, F64 v) { S::put(p, v.first), S::put(p + 8, v.second); }
+
+    template <class Pair>
+    static Pair add(Pair a, Pair b) {
+        return {S::add(a.first, b.first), S::add(a.second, b.second)};
+    }
+    template <class Pair>
+    static Pair sub(Pair a, Pair b) {
+        return {S::sub(a.first, b.first), S::sub(a.second, b.second)};
+    }
+    template <class Pair>
+    static Pair mul(Pair a, Pair b) {
+        return {S::mul(a.first, b.first), S::mul(a.second, b.second)};
+    }
+    template <class Pair>
+    static Pair fma(Pair a, Pair b, Pair c) {
+        return {S::fma(a.first, b.first, c.first), S::fma(a.second, b.second, c.second)};
+    }
+    template <class Pair>
+    static Pair max(Pair a, Pair b) {
+        return {S::max(a.first, b.first), S::max(a.second, b.second)};
+    }
+    template <class Pair>
+    static Pair scale(Pair v, Pair n) {
+        return {S::scale(v.first, n.first), S::scale(v.second, n.second)};
+    }
+    template <class Pair>
+    static Pair where_less(Pair a, Pair b, Pair x, Pair y) {
+        return {S::where_less(a.first, b.first, x.first, y.first),
+                S::where_less(a.second, b.second, x.second, y.second)};
+    }
+    template <class Pair>
+    static Pair where_equal(Pair a, Pair b, Pair x, Pair y) {
+        return {S::where_equal(a.first, b.first, x.first, y.first),
+                S::where_equal(a.second, b.second, x.second, y.second)};
+    }
+};
+
+} // namespace

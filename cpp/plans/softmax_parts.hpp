@@ -1,0 +1,309 @@
+// Rows and columns of a softmax, which are read part by part, whatever their type and strides.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <type_traits>
+
+#include "plans/filling.hpp"
+#include "plans/frequencies.hpp"
+#include "plans/pool.hpp"
+#include "plans/softmax.hpp"
+
+namespace ropewalk {
+
+// Elements of a part: the second cache holds their weights.
+constexpr std::int64_t part_elements = 16384;
+// Columns that a kernel takes, and lanes of sums.
+constexpr std::int64_t side_by_side = 16;
+
+template <class T>
+std::int64_t offset_of(const std::vector<std::int64_t>& leading, const Strided<T>& array,
+                       std::int64_t index) {
+    std::int64_t offset = 0;
+    for (std::size_t axis = leading.size(); axis-- > 0; index /= leading[axis])
+        offset += index % leading[axis] * array.strides[axis];
+    return offset;
+}
+
+template <class Element>
+void copy_apart(const void* from, std::int64_t from_step, void* to, std::int64_t to_step,
+                std::int64_t count) {
+    const auto* const x = static_cast<const Element*>(from);
+    auto* const y = static_cast<Element*>(to);
+    for (std::int64_t i = 0; i < count; ++i)
+        y[i * to_step] = x[i * from_step];
+}
+
+inline void copy_apart(std::int64_t bytes, const void* from, std::int64_t from_step, void* to,
+                       std::int64_t to_step, std::int64_t count) {
+    if (bytes == 2)
+        copy_apart<std::uint16_t>(from, from_step, to, to_step, count);
+    else if (bytes == 4)
+        copy_apart<std::uint32_t>(from, from_step, to, to_step, count);
+    else
+        copy_apart<std::uint64_t>(from, from_step, to, to_step, count);
+}
+
+// Elements in memory, and as T: float32, or float64 where it would not hold them.
+template <class T>
+class Elements {
+  public:
+    Elements(const Kernels& kernels, const Softmax& softmax)
+        : kernels_(kernels), s_(softmax), bytes_(element_bytes(softmax.type)) {}
+
+    const SoftmaxKernels<T>& kernel() const {
+        if constexpr (std::is_same_v<T, float>)
+            return kernels_.softmax32;
+        else
+            return kernels_.softmax64;
+    }
+    // Whether they are the same.
+    bool plain() const {
+        constexpr Type type = std::is_same_v<T, float> ? Type::float32 : Type::float64;
+        return s_.type == type && s_.mask.data == nullptr && s_.scale == 1;
+    }
+    const void* at(const Strided<const void>& x, std::int64_t offset) const {
+        return static_cast<const char*>(x.data) + offset * bytes_;
+    }
+    void* at(const Strided<void>& y, std::int64_t offset) const {
+        return static_cast<char*>(y.data) + offset * bytes_;
+    }
+    // Elements side by side, what is left out as -inf.
+    void read(const void* x, const std::uint8_t* counts, std::int64_t count, T* elements) const {
+        const auto type = static_cast<std::size_t>(s_.type);
+        if constexpr (std::is_same_v<T, float>)
+            kernels_.read_float32[type](x, count, elements);
+        else
+            kernels_.read_float64[type](x, count, elements);
+        if (s_.scale != 1)
+            for (std::int64_t i = 0; i < count; ++i)
+                elements[i] *= static_cast<T>(s_.scale);
+        put_uncounted(static_cast<T>(-HUGE_VAL), counts, count, elements);
+    }
+    // Shares, which are NaN in a row of NaN; what is left out is 0.
+    void write(double* shares, const std::uint8_t* counts, std::int64_t count, void* y) const {
+        put_uncounted(0.0, counts, count, shares);
+        kernels_.write[static_cast<std::size_t>(s_.type)](shares, count, y);
+    }
+
+    const Kernels& kernels_;
+    const Softmax& s_;
+    std::int64_t bytes_;
+
+  private:
+    template <class Value>
+    static void put_uncounted(Value value, const std::uint8_t* counts, std::int64_t count,
+                              Value* elements) {
+        if (counts != nullptr)
+            for (std::int64_t i = 0; i < count; ++i)
+                elements[i] = counts[i] == 0 ? value : elements[i];
+    }
+};
+
+// What a thread needs for a part: weights, elements as T, those in memory, bytes of a mask.
+template <class T>
+struct Room {
+    double* weights;
+    T* elements;
+    void* packed;
+    std::uint8_t* counts;
+    int worker;
+    Interruption& interruption;
+
+    Room(const Scratch& scratch, int number, Interruption& ends)
+        : weights(scratch.data()), elements(reinterpret_cast<T*>(weights + part_elements)),
+          packed(weights + 2 * part_elements),
+          counts(reinterpret_cast<std::uint8_t*>(weights + 3 * part_elements)), worker(number),
+          interruption(ends) {}
+    static constexpr std::int64_t doubles = 3 * part_elements + part_elements / 8;
+};
+
+// A row that is read part by part.
+template <class T>
+class Row {
+  public:
+    Row(const Elements<T>& all, std::int64_t index, const Strided<void>* y, const Room<T>& room)
+        : e_(all), room_(room), x_(offset_of(all.s_.leading, all.s_.x, index)),
+          mask_(all.s_.mask.data == nullptr ? 0 : offset_of(all.s_.leading, all.s_.mask, index)),
+          result_(y), y_(y == nullptr ? 0 : offset_of(all.s_.leading, *y, index)) {}
+
+    static constexpr std::int64_t most = part_elements;
+
+    void load(std::int64_t begin, std::int64_t count) {
+        const Softmax& s = e_.s_;
+        const void* from = e_.at(s.x, x_ + begin * s.x.step);
+        if (s.x.step != 1) {
+            copy_apart(e_.bytes_, from, s.x.step, room_.packed, 1, count);
+            from = room_.packed;
+        }
+        counts_ = nullptr;
+        if (s.mask.data != nullptr) {
+            counts_ = s.mask.data + mask_ + begin * s.mask.step;
+            if (s.mask.step != 1) {
+                copy_apart<std::uint8_t>(counts_, s.mask.step, room_.counts, 1, count);
+                counts_ = room_.counts;
+            }
+        }
+        elements_ = room_.elements;
+        if (e_.plain())
+            elements_ = static_cast<const T*>(from);
+        else
+            e_.read(from, counts_, count, room_.elements);
+    }
+    void raise(std::int64_t count) {
+        greatest_ = std::max(greatest_, e_.kernel().largest(elements_, count));
+    }
+    void weigh(std::int64_t count) {
+        e_.kernel().weigh(elements_, count, greatest_, room_.weights, sums_);
+    }
+    void total() { total_ = e_.kernels_.total(sums_); }
+    void store(std::int64_t begin, std::int64_t count) {
+        e_.kernels_.softmax64.share(room_.weights, count, total_, room_.weights);
+        void* const to = e_.at(*result_, y_ + begin * result_->step);
+        if (result_->step == 1) {
+            e_.write(room_.weights, counts_, count, to);
+        } else {
+            e_.write(room_.weights, counts_, count, room_.packed);
+            copy_apart(e_.bytes_, room_.packed, 1, to, result_->step, count);
+        }
+    }
+
+    std::int64_t length() const { return e_.s_.length; }
+    const Room<T>& room() const { return room_; }
+    const T* elements() const { return elements_; }
+    std::int64_t count() const { return 1; }
+    double greatest(std::int64_t) const { return static_cast<double>(greatest_); }
+    double total(std::int64_t) const { return total_; }
+
+  private:
+    const Elements<T>& e_;
+    const Room<T>& room_;
+    std::int64_t x_, mask_;
+    const Strided<void>* result_;
+    std::int64_t y_;
+    const T* elements_ = nullptr;
+    const std::uint8_t* counts_ = nullptr;
+    T greatest_ = static_cast<T>(-HUGE_VAL);
+    alignas(64) double sums_[side_by_side] = {};
+    double total_ = 0;
+};
+
+// Up to sixteen columns side by side, which are read part by part.
+template <class T>
+class Columns {
+  public:
+    static constexpr std::int64_t most = part_elements / side_by_side;
+
+    Columns(const Elements<T>& all, std::int64_t index, std::int64_t columns,
+            const Strided<void>* y, const Room<T>& room)
+        : e_(all), room_(room), columns_(columns), whole_(columns == side_by_side && all.plain()),
+          x_(offset_of(all.s_.leading, all.s_.x, index)),
+          mask_(all.s_.mask.data == nullptr ? 0 : offset_of(all.s_.leading, all.s_.mask, index)),
+          result_(y), y_(y == nullptr ? 0 : offset_of(all.s_.leading, *y, index)) {
+        std::fill_n(greatest_, side_by_side, -HUGE_VAL);
+    }
+
+    void load(std::int64_t begin, std::int64_t count) {
+        const Strided<const void>& x = e_.s_.x;
+        step_ = whole_ ? x.step : side_by_side;
+        elements_ = whole_ ? static_cast<const T*>(e_.at(x, x_ + begin * x.step)) : room_.elements;
+        if (whole_)
+            return;
+        for (std::int64_t i = 0; i < count; ++i) {
+            T* const row = room_.elements + i * side_by_side;
+            e_.read(e_.at(x, x_ + (begin + i) * x.step), counted(begin + i), columns_, row);
+            std::fill(row + columns_, row + side_by_side, T{0});
+        }
+    }
+    void raise(std::int64_t count) {
+        e_.kernel().raise_columns(elements_, step_, count, greatest_);
+    }
+    void weigh(std::int64_t count) {
+        e_.kernel().weigh_columns(elements_, step_, count, greatest_, room_.weights, sums_);
+    }
+    void total() { e_.kernels_.total_columns(sums_, totals_); }
+    void store(std::int64_t begin, std::int64_t count) {
+        void* const to = e_.at(*result_, y_ + begin * result_->step);
+        if (whole_) {
+            e_.kernel().share_columns(room_.weights, count, totals_, static_cast<T*>(to),
+                                      result_->step);
+            return;
+        }
+        e_.kernels_.softmax64.share_columns(room_.weights, count, totals_, room_.weights,
+                                            side_by_side);
+        for (std::int64_t i = 0; i < count; ++i)
+            e_.write(room_.weights + i * side_by_side, counted(begin + i), columns_,
+                     e_.at(*result_, y_ + (begin + i) * result_->step));
+    }
+
+    std::int64_t length() const { return e_.s_.length; }
+    const Room<T>& room() const { return room_; }
+    std::int64_t count() const { return columns_; }
+    double greatest(std::int64_t column) const { return greatest_[column]; }
+    double total(std::int64_t column) const { return totals_[column]; }
+
+  private:
+    const std::uint8_t* counted(std::int64_t element) const {
+        const Strided<const std::uint8_t>& mask = e_.s_.mask;
+        if (mask.data == nullptr)
+            return nullptr;
+        const std::uint8_t* const counts = mask.data + mask_ + element * mask.step;
+        if (mask.strides.back() == 1)
+            return counts;
+        copy_apart<std::uint8_t>(counts, mask.strides.back(), room_.counts, 1, columns_);
+        return room_.counts;
+    }
+
+    const Elements<T>& e_;
+    const Room<T>& room_;
+    std::int64_t columns_;
+    bool whole_; // the kernels read and write memory itself
+    std::int64_t x_, mask_;
+    const Strided<void>* result_;
+    std::int64_t y_;
+    const T* elements_ = nullptr;
+    std::int64_t step_ = 0;
+    alignas(64) double greatest_[side_by_side];
+    alignas(64) double sums_[side_by_side * side_by_side] = {};
+    alignas(64) double totals_[side_by_side];
+};
+
+// function(begin, count)
+template <class T, class Function>
+void each_part(std::int64_t length, std::int64_t most, const Room<T>& room, Function function) {
+    for (std::int64_t begin = 0; begin < length && !room.interruption.stops(room.worker);
+         begin += most)
+        function(begin, std::min(most, length - begin));
+}
+
+// Weights and their totals. Where one part holds all, it is read once, and its weights are left.
+template <class Part>
+void sum_parts(Part& part) {
+    const bool one = part.length() <= Part::most;
+    each_part(part.length(), Part::most, part.room(), [&](std::int64_t begin, std::int64_t count) {
+        part.load(begin, count);
+        part.raise(count);
+    });
+    each_part(part.length(), Part::most, part.room(), [&](std::int64_t begin, std::int64_t count) {
+        if (!one)
+            part.load(begin, count);
+        part.weigh(count);
+    });
+    part.total();
+}
+
+template <class Part>
+void share_parts(Part& part) {
+    const bool one = part.length() <= Part::most;
+    sum_parts(part);
+    each_part(part.length(), Part::most, part.room(), [&](std::int64_t begin, std::int64_t count) {
+        if (!one) {
+            part.load(begin, count);
+            part.weigh(count); // nothing looks at the sums again
+        }
+        part.store(begin, count);
+    });
+}
+
+} // namespace ropewalk
