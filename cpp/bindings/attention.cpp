@@ -168,25 +168,41 @@ void attend_arrays(const py::array& query, const py::array& key, const py::objec
     run_unlocked([&] { attend(*chosen_kernels, a, threads); });
 }
 
-// Tells whether a query, its keys and perhaps its values need no conversion, fit and share their
-// leading axes: what small calls are made of.
+// Whether it is an array, and its last axis lies side by side.
+bool has_rows(const py::handle& handle) {
+    if (!Py_IS_TYPE(handle.ptr(), py::detail::npy_api::get().PyArray_Type_) ||
+        (py::detail::array_proxy(handle.ptr())->flags & py::detail::npy_api::NPY_ARRAY_ALIGNED_) ==
+            0)
+        return false;
+    const auto array = py::reinterpret_borrow<py::array>(handle);
+    return array.ndim() >= 2 && array.strides(array.ndim() - 1) == array.itemsize();
+}
+
+// Whether keys or values have the leading axes of the query, or, where there are two and more, only
+// fewer heads.
+bool fit_leading(const py::array& query, const py::array& array) {
+    const py::ssize_t rank = query.ndim(), heads = rank - 3;
+    if (array.ndim() != rank)
+        return false;
+    const bool grouped = heads > 0 && array.shape(heads) > 0 && query.shape(heads) > 0 &&
+                         query.shape(heads) % array.shape(heads) == 0;
+    return std::equal(query.shape(), query.shape() + (grouped ? heads : rank - 2), array.shape());
+}
+
+// Tells whether a query, its keys and perhaps its values need no conversion, and fit: what small
+// calls are made of.
 bool fit_plainly(std::span<const py::handle> given) {
-    const int plain =
-        py::detail::npy_api::NPY_ARRAY_C_CONTIGUOUS_ | py::detail::npy_api::NPY_ARRAY_ALIGNED_;
-    for (const py::handle& handle : given)
-        if (!Py_IS_TYPE(handle.ptr(), py::detail::npy_api::get().PyArray_Type_) ||
-            (py::detail::array_proxy(handle.ptr())->flags & plain) != plain)
-            return false;
+    if (!std::all_of(given.begin(), given.end(), has_rows))
+        return false;
     const auto query = py::reinterpret_borrow<py::array>(given[0]);
     const py::ssize_t rank = query.ndim();
     const py::dtype dtype = query.dtype();
-    if (rank < 2 || query.shape(rank - 1) == 0 || dtype.kind() != 'f' || dtype.byteorder() != '=' ||
+    if (query.shape(rank - 1) == 0 || dtype.kind() != 'f' || dtype.byteorder() != '=' ||
         dtype.itemsize() > 8)
         return false;
     for (const py::handle& handle : given.subspan(1)) {
         const auto array = py::reinterpret_borrow<py::array>(handle);
-        if (!dtype.is(array.dtype()) || array.ndim() != rank ||
-            !std::equal(query.shape(), query.shape() + rank - 2, array.shape()))
+        if (!dtype.is(array.dtype()) || !fit_leading(query, array))
             return false;
     }
     const auto key = py::reinterpret_borrow<py::array>(given[1]);
