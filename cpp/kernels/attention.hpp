@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/data.hpp"
 #include "kernels/exponential.hpp"
 #include "kernels/tile.hpp"
 
@@ -74,16 +75,16 @@ void score_keys(const Tile<T>& tile, const T* keys, std::int64_t stride, T scale
 }
 
 template <class S, class T>
-void score(const Tile<T>& tile, const Rows<T>& keys, T scale) {
+void score(const Tile<T>& tile, const Rows& keys, T scale) {
     with_vectors(tile.vectors, [&]<int vectors>() {
         constexpr int lanes = Lanes<S, T>::count;
+        const auto* const first = static_cast<const T*>(keys.first);
         std::int64_t key = 0;
         for (; key + S::tile_rows <= keys.count; key += S::tile_rows)
-            score_keys<S, T, S::tile_rows, vectors>(tile, keys.first + key * keys.stride,
-                                                    keys.stride, scale,
-                                                    tile.logits + key * vectors * lanes);
+            score_keys<S, T, S::tile_rows, vectors>(tile, first + key * keys.stride, keys.stride,
+                                                    scale, tile.logits + key * vectors * lanes);
         for (; key < keys.count; ++key)
-            score_keys<S, T, 1, vectors>(tile, keys.first + key * keys.stride, keys.stride, scale,
+            score_keys<S, T, 1, vectors>(tile, first + key * keys.stride, keys.stride, scale,
                                          tile.logits + key * vectors * lanes);
     });
 }
@@ -205,11 +206,11 @@ void join_outputs(typename S::F32 more, const double* rescale, double* output) {
 }
 
 template <class S, class T, int rows, int vectors>
-void accumulate_features(const Tile<T>& tile, const Rows<T>& values, std::int64_t feature) {
+void accumulate_features(const Tile<T>& tile, const Rows& values, std::int64_t feature) {
     constexpr int lanes = Lanes<S, T>::count;
     Sums<S, T, rows, vectors> sums;
-    multiply<S, T, rows, vectors>(values.first + feature, 1, values.stride, tile.logits,
-                                  values.count, sums);
+    multiply<S, T, rows, vectors>(static_cast<const T*>(values.first) + feature, 1, values.stride,
+                                  tile.logits, values.count, sums);
     for (int row = 0; row < rows; ++row)
         for (int v = 0; v < vectors; ++v)
             join_outputs<S>(sums.at[row][v], tile.rescale + v * lanes,
@@ -217,7 +218,7 @@ void accumulate_features(const Tile<T>& tile, const Rows<T>& values, std::int64_
 }
 
 template <class S, class T>
-void accumulate(const Tile<T>& tile, const Rows<T>& values) {
+void accumulate(const Tile<T>& tile, const Rows& values) {
     with_vectors(tile.vectors, [&]<int vectors>() {
         std::int64_t feature = 0;
         for (; feature + S::tile_rows <= tile.value_dim; feature += S::tile_rows)
@@ -228,34 +229,34 @@ void accumulate(const Tile<T>& tile, const Rows<T>& values) {
 }
 
 // Zero times NaN or infinity is NaN, times anything else 0.
-template <class S, class T>
-bool all_finite(const Rows<T>& rows, std::int64_t width) {
-    constexpr int lanes = Lanes<S, T>::count;
+template <class S, class T, class Data>
+bool all_finite(const Rows& rows, std::int64_t width) {
     const auto zero = S::all(T{0});
     auto sum = zero;
     for (std::int64_t i = 0; i < rows.count; ++i) {
-        const T* p = rows.first + i * rows.stride;
+        const auto* p = static_cast<const typename Data::Element*>(rows.first) + i * rows.stride;
         std::int64_t left = width;
-        for (; left >= lanes; left -= lanes, p += lanes)
-            sum = S::fma(S::get(p), zero, sum);
+        for (; left >= Data::lanes; left -= Data::lanes, p += Data::lanes)
+            sum = S::fma(Data::get(p), zero, sum);
         if (left > 0)
-            sum = S::fma(S::get_some(p, (1U << left) - 1), zero, sum);
+            sum = S::fma(Data::get_some(p, (1U << left) - 1), zero, sum);
     }
     return S::sum(sum) == 0;
 }
 
 template <class S, class T>
-void accumulate_seen(const Tile<T>& tile, const Rows<T>& values, const T* logits) {
+void accumulate_seen(const Tile<T>& tile, const Rows& values, const T* logits) {
     using Vector = VectorOf<S, T>;
     constexpr int lanes = Lanes<S, T>::count;
     const int row = tile.vectors * lanes;
+    const auto* const first = static_cast<const T*>(values.first);
     const Vector masked = S::all(static_cast<T>(-infinity));
     for (std::int64_t feature = 0; feature < tile.value_dim; ++feature)
         for (int v = 0; v < tile.vectors; ++v) {
             Vector sum = S::all(T{0});
             for (std::int64_t key = 0; key < values.count; ++key) {
                 const std::int64_t at = key * row + v * lanes;
-                const Vector value = S::all(values.first[key * values.stride + feature]);
+                const Vector value = S::all(first[key * values.stride + feature]);
                 const Vector more = S::fma(value, S::get(tile.logits + at), sum);
                 sum = S::where_equal(S::get(logits + at), masked, sum, more);
             }

@@ -1,8 +1,8 @@
 // Attention of few queries to blocks of keys, as when a token at a time is decoded.
 //
-// Lanes are features of keys and values, which are read as they lie in memory, once for all
-// queries. Lanes are joined in a fixed order. As with many queries, all is T inside a block, and
-// blocks are joined in float64.
+// Lanes are features of keys and values, which are read as they lie in memory, in the type that
+// they have there, once for all queries. Lanes are joined in a fixed order. As with many queries,
+// all is T inside a block, and blocks are joined in float64.
 #pragma once
 
 #include <cstddef>
@@ -17,9 +17,9 @@ using ropewalk::block_keys;
 // logits[query][key] = products of rows. Keys are read one after another: the processor fetches
 // ahead what is read in a line, and twice as fast as four rows side by side. `width` is the number
 // of features where the compiler is to know it, or 0.
-template <class S, class T, int keys, int queries, int width>
-void score_some(const T* key, std::int64_t stride, const T* query, std::int64_t features,
-                T* logits) {
+template <class S, class T, class Data, int keys, int queries, int width>
+void score_some(const typename Data::Element* key, std::int64_t stride, const T* query,
+                std::int64_t features, T* logits) {
     constexpr int lanes = Lanes<S, T>::count;
     const std::int64_t dim = width > 0 ? width : features;
     const unsigned rest = (1U << (dim % lanes)) - 1;
@@ -30,8 +30,8 @@ void score_some(const T* key, std::int64_t stride, const T* query, std::int64_t 
 #pragma GCC unroll 4
         for (int q = 0; q < queries; ++q)
             of[q] = S::all(T{0});
-        const auto step = [&](auto load) {
-            const auto of_key = load(key + k * stride);
+        const auto* const row = key + k * stride;
+        const auto step = [&](VectorOf<S, T> of_key, auto load) {
 #pragma GCC unroll 4
             for (int q = 0; q < queries; ++q)
                 of[q] = S::fma(of_key, load(query + q * dim), of[q]);
@@ -39,9 +39,11 @@ void score_some(const T* key, std::int64_t stride, const T* query, std::int64_t 
         std::int64_t feature = 0;
 #pragma GCC unroll 8
         for (; feature + lanes <= dim; feature += lanes)
-            step([&](const T* row) { return S::get(row + feature); });
+            step(Data::get(row + feature),
+                 [&](const T* of_query) { return S::get(of_query + feature); });
         if (rest != 0)
-            step([&](const T* row) { return S::get_some(row + feature, rest); });
+            step(Data::get_some(row + feature, rest),
+                 [&](const T* of_query) { return S::get_some(of_query + feature, rest); });
 #pragma GCC unroll 4
         for (int q = 0; q < queries; ++q)
             sums[q][k] = of[q];
@@ -51,18 +53,19 @@ void score_some(const T* key, std::int64_t stride, const T* query, std::int64_t 
         S::template sums<keys>(sums[q], logits + q * block_keys);
 }
 
-template <class S, class T, int queries, int width>
-void score_queries(const Tile<T>& tile, const Rows<T>& keys, T scale, int first) {
+template <class S, class T, class Data, int queries, int width>
+void score_queries(const Tile<T>& tile, const Rows& keys, T scale, int first) {
     constexpr int at_once = S::few_rows, lanes = Lanes<S, T>::count;
     const T* const query = tile.queries + first * tile.dim;
+    const auto* const row = static_cast<const typename Data::Element*>(keys.first);
     T* const logits = tile.logits + first * block_keys;
     std::int64_t key = 0;
     for (; key + at_once <= keys.count; key += at_once)
-        score_some<S, T, at_once, queries, width>(keys.first + key * keys.stride, keys.stride,
-                                                  query, tile.dim, logits + key);
+        score_some<S, T, Data, at_once, queries, width>(row + key * keys.stride, keys.stride, query,
+                                                        tile.dim, logits + key);
     for (; key < keys.count; ++key)
-        score_some<S, T, 1, queries, width>(keys.first + key * keys.stride, keys.stride, query,
-                                            tile.dim, logits + key);
+        score_some<S, T, Data, 1, queries, width>(row + key * keys.stride, keys.stride, query,
+                                                  tile.dim, logits + key);
     for (int q = 0; q < queries; ++q)
         for (key = 0; key < keys.count; key += lanes) {
             T* const some = logits + q * block_keys + key;
@@ -86,15 +89,15 @@ void in_groups(int queries, Function function) {
         function.template operator()<1>(query);
 }
 
-template <class S, class T>
-void score_few(const Tile<T>& tile, const Rows<T>& keys, T scale) {
+template <class S, class T, class Data>
+void score_few(const Tile<T>& tile, const Rows& keys, T scale) {
     in_groups<S>(tile.vectors, [&]<int queries>(int first) {
         if (tile.dim == 64)
-            score_queries<S, T, queries, 64>(tile, keys, scale, first);
+            score_queries<S, T, Data, queries, 64>(tile, keys, scale, first);
         else if (tile.dim == 128)
-            score_queries<S, T, queries, 128>(tile, keys, scale, first);
+            score_queries<S, T, Data, queries, 128>(tile, keys, scale, first);
         else
-            score_queries<S, T, queries, 0>(tile, keys, scale, first);
+            score_queries<S, T, Data, queries, 0>(tile, keys, scale, first);
     });
 }
 
@@ -168,15 +171,16 @@ void join_features(typename S::F32 more, double rescale, double* output, unsigne
 
 // `vectors` vectors of features, of which the last has `rest` lanes; of all keys, or of those that
 // have a logit.
-template <class S, class T, bool all_seen, int queries, int vectors>
-void accumulate_vectors(const Tile<T>& tile, const Rows<T>& values, const T* seen, int first,
+template <class S, class T, class Data, bool all_seen, int queries, int vectors>
+void accumulate_vectors(const Tile<T>& tile, const Rows& values, const T* seen, int first,
                         std::int64_t feature, unsigned rest) {
     constexpr int lanes = Lanes<S, T>::count;
     constexpr unsigned all = (1U << lanes) - 1;
     const T* const weights = tile.logits + first * block_keys;
     Sums<S, T, queries, vectors> sums;
     const auto step = [&](std::int64_t key, auto load) {
-        const T* const row = values.first + key * values.stride + feature;
+        const auto* const row = static_cast<const typename Data::Element*>(values.first) +
+                                key * values.stride + feature;
         VectorOf<S, T> value[std::size_t{vectors}];
 #pragma GCC unroll 8
         for (int v = 0; v < vectors; ++v)
@@ -194,10 +198,10 @@ void accumulate_vectors(const Tile<T>& tile, const Rows<T>& values, const T* see
     };
     if (rest == all)
         for (std::int64_t key = 0; key < values.count; ++key)
-            step(key, [](const T* p) { return S::get(p); });
+            step(key, [](const auto* p) { return Data::get(p); });
     else
         for (std::int64_t key = 0; key < values.count; ++key)
-            step(key, [rest](const T* p) { return S::get_some(p, rest); });
+            step(key, [rest](const auto* p) { return Data::get_some(p, rest); });
     for (int q = 0; q < queries; ++q)
         for (int v = 0; v < vectors; ++v)
             join_features<S>(sums.at[q][v], tile.rescale[first + q],
@@ -205,23 +209,25 @@ void accumulate_vectors(const Tile<T>& tile, const Rows<T>& values, const T* see
                              rest);
 }
 
-template <class S, class T, bool all_seen = false>
-void accumulate_few_seen(const Tile<T>& tile, const Rows<T>& values, const T* seen) {
+template <class S, class T, class Data, bool all_seen = false>
+void accumulate_few_seen(const Tile<T>& tile, const Rows& values, const T* seen) {
     constexpr int lanes = Lanes<S, T>::count;
     constexpr unsigned all = (1U << lanes) - 1;
     in_groups<S>(tile.vectors, [&]<int queries>(int first) {
         std::int64_t feature = 0;
         if constexpr (queries < 4)
             for (; feature + 8 * lanes <= tile.value_dim; feature += 8 * lanes)
-                accumulate_vectors<S, T, all_seen, queries, 8>(tile, values, seen, first, feature,
-                                                               all);
+                accumulate_vectors<S, T, Data, all_seen, queries, 8>(tile, values, seen, first,
+                                                                     feature, all);
         for (; feature + 4 * lanes <= tile.value_dim; feature += 4 * lanes)
-            accumulate_vectors<S, T, all_seen, queries, 4>(tile, values, seen, first, feature, all);
+            accumulate_vectors<S, T, Data, all_seen, queries, 4>(tile, values, seen, first, feature,
+                                                                 all);
         for (; feature + lanes <= tile.value_dim; feature += lanes)
-            accumulate_vectors<S, T, all_seen, queries, 1>(tile, values, seen, first, feature, all);
+            accumulate_vectors<S, T, Data, all_seen, queries, 1>(tile, values, seen, first, feature,
+                                                                 all);
         if (feature < tile.value_dim)
-            accumulate_vectors<S, T, all_seen, queries, 1>(tile, values, seen, first, feature,
-                                                           (1U << (tile.value_dim - feature)) - 1);
+            accumulate_vectors<S, T, Data, all_seen, queries, 1>(
+                tile, values, seen, first, feature, (1U << (tile.value_dim - feature)) - 1);
     });
 }
 
@@ -238,9 +244,9 @@ void divide_few(const Tile<T>& tile) {
     }
 }
 
-template <class S, class T>
-void accumulate_few(const Tile<T>& tile, const Rows<T>& values) {
-    accumulate_few_seen<S, T, true>(tile, values, nullptr);
+template <class S, class T, class Data>
+void accumulate_few(const Tile<T>& tile, const Rows& values) {
+    accumulate_few_seen<S, T, Data, true>(tile, values, nullptr);
 }
 
 } // namespace

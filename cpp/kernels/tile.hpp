@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "kernels/table.hpp"
+
 namespace ropewalk {
 
 // Up to three vectors of queries meet blocks of keys, a query a lane. Where a head has fewer
@@ -11,10 +13,9 @@ namespace ropewalk {
 inline constexpr std::int64_t most_vectors = 3, most_few = 16;
 inline constexpr std::int64_t block_keys = 128;
 
-// Rows of keys or values; the stride is in elements.
-template <class T>
+// Rows of keys or values, of the type that the kernel reads; the stride is in elements.
 struct Rows {
-    const T* first;
+    const void* first;
     std::int64_t stride, count;
 };
 
@@ -38,17 +39,19 @@ struct Tile {
 template <class T>
 struct TileKernels {
     // logits = scale times keys times queries
-    void (*score)(const Tile<T>& tile, const Rows<T>& keys, T scale);
+    void (*score)(const Tile<T>& tile, const Rows& keys, T scale);
     // Takes logits into the maximum, and scales the sum so far; says whether one is -inf.
     bool (*raise)(const Tile<T>& tile, std::int64_t keys);
     // Logits become weights, which are added to the sum.
     void (*weigh)(const Tile<T>& tile, std::int64_t keys);
     // output = rescale times output + weights times values
-    void (*accumulate)(const Tile<T>& tile, const Rows<T>& values);
+    void (*accumulate)(const Tile<T>& tile, const Rows& values);
     // The same where a value may be NaN or infinite: those whose logits are -inf are not read.
-    void (*accumulate_seen)(const Tile<T>& tile, const Rows<T>& values, const T* logits);
+    void (*accumulate_seen)(const Tile<T>& tile, const Rows& values, const T* logits);
     // output = output / sum, or 0 where nothing was seen
     void (*divide)(const Tile<T>& tile);
+    // Whether `width` columns hold neither NaN nor infinity.
+    bool (*all_finite)(const Rows& rows, std::int64_t width);
 };
 
 // Between rows of queries and lanes, and what changes logits, where lanes are queries.
@@ -74,10 +77,10 @@ struct LaneKernels {
 template <class T>
 struct AttentionKernels {
     std::int64_t lanes;
-    TileKernels<T> many, few;
+    // These read rows of T. Where queries are few, rows of the type that they have in memory; those
+    // that are null want them converted.
+    TileKernels<T> many, few[types];
     LaneKernels<T> lane;
-    // Whether `width` columns hold neither NaN nor infinity.
-    bool (*all_finite)(const Rows<T>& rows, std::int64_t width);
     // logits = cap tanh(logits / cap); `count` is whole vectors
     void (*cap)(T* logits, std::int64_t count, T cap);
     // weights = e^(logits - maximum) / sum, along one row

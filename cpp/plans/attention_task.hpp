@@ -19,11 +19,10 @@ template <class T>
 class TileTask {
   public:
     TileTask(const Tiling<T>& tiling, std::int64_t tile, char* memory)
-        : tiling_(tiling), a_(tiling.attention()),
-          kernel_(tiling.few() ? tiling.kernel().few : tiling.kernel().many),
+        : tiling_(tiling), a_(tiling.attention()), kernel_(tiling.tile_kernels()),
           count_(std::min(tiling.queries() - tiling.first_query(tile), tiling.most())),
           padded_(tiling.few() ? count_ : tiling.whole_vectors(count_)),
-          room_(a_, tiling.most(), memory),
+          room_(a_, tiling.converts(), tiling.most(), memory),
           tile_{static_cast<int>(tiling.few() ? count_ : padded_ / tiling.kernel().lanes),
                 a_.dim,
                 a_.value_dim,
@@ -225,10 +224,10 @@ class TileTask {
         if (a_.mask.data != nullptr)
             hide_masked(block);
         show(a_.stages.biased != nullptr ? a_.stages.biased : a_.stages.weights, block);
-        const Rows<T> values = rows(values_, a_.value, a_.value_dim, block, room_.values);
+        const Rows values = rows(values_, a_.value, a_.value_dim, block, room_.values);
         // Zero times NaN is NaN: values of masked keys must not be multiplied.
         const bool selective =
-            kernel_.raise(tile_, keys) && !tiling_.kernel().all_finite(values, a_.value_dim);
+            kernel_.raise(tile_, keys) && !kernel_.all_finite(values, a_.value_dim);
         if (selective)
             std::copy_n(room_.logits, block_keys * padded_, room_.unweighed);
         kernel_.weigh(tile_, keys);
@@ -239,15 +238,15 @@ class TileTask {
     }
 
     // Keys or values of a block where they are, or converted.
-    Rows<T> rows(const char* data, const DataRows& of, std::int64_t dim, Interval block,
-                 T* converted) const {
+    Rows rows(const char* data, const DataRows& of, std::int64_t dim, Interval block,
+              T* converted) const {
         const std::int64_t count = block.end - block.begin;
         if (dim == 0)
             return {converted, 0, count};
         const std::int64_t step = of.row_stride * element_bytes(a_.type);
         const char* row = data + block.begin * step;
-        if (a_.type == computed_type<T>)
-            return {reinterpret_cast<const T*>(row), of.row_stride, count};
+        if (!tiling_.converts())
+            return {row, of.row_stride, count};
         for (std::int64_t i = 0; i < count; ++i, row += step)
             tiling_.read(row, dim, converted + i * dim);
         return {converted, dim, count};

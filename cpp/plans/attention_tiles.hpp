@@ -50,19 +50,18 @@ struct Room {
     Query<T>* tile;
     std::int64_t bytes = 0;
 
-    Room(const Attention& a, std::int64_t count, char* memory) {
+    Room(const Attention& a, bool converted, std::int64_t count, char* memory) {
         const auto take = [&](auto*& array, std::int64_t elements) {
             using Element = std::remove_reference_t<decltype(*array)>;
             array = reinterpret_cast<Element*>(memory + bytes);
             bytes += (elements * static_cast<std::int64_t>(sizeof(Element)) + 63) / 64 * 64;
         };
-        const bool converted = a.type != computed_type<T>;
         take(queries, a.dim * count);
         take(logits, block_keys * count);
         take(unweighed, block_keys * count);
         take(keys, converted ? block_keys * a.dim : 0);
         take(values, converted ? block_keys * a.value_dim : 0);
-        take(rows, converted ? a.dim * count : 0);
+        take(rows, a.type != computed_type<T> ? a.dim * count : 0);
         take(maximum, count);
         take(begin, count);
         take(end, count);
@@ -116,7 +115,7 @@ class Tiling {
     std::int64_t first_query(std::int64_t tile) const {
         return (tiles_ - 1 - tile % tiles_) * most_;
     }
-    std::int64_t room_bytes() const { return Room<T>(a_, most_, nullptr).bytes; }
+    std::int64_t room_bytes() const { return Room<T>(a_, converts(), most_, nullptr).bytes; }
     const Attention& attention() const { return a_; }
     const Kernels& kernels() const { return kernels_; }
     // What the parts of a tile leave: maximum, sum and output of every query.
@@ -127,6 +126,13 @@ class Tiling {
             return kernels_.attention32;
         else
             return kernels_.attention64;
+    }
+    // Whether keys and values are converted, block by block, before kernels read them.
+    bool converts() const {
+        return a_.type != computed_type<T> && !(few_ && few_kernels(a_.type).score != nullptr);
+    }
+    const TileKernels<T>& tile_kernels() const {
+        return few_ ? few_kernels(converts() ? computed_type<T> : a_.type) : kernel().many;
     }
     const Scores<T>& bias() const {
         if constexpr (std::is_same_v<T, float>)
@@ -167,6 +173,9 @@ class Tiling {
     }
 
   private:
+    const TileKernels<T>& few_kernels(Type type) const {
+        return kernel().few[static_cast<std::size_t>(type)];
+    }
     // As many queries for each of as few tiles as can be.
     std::int64_t even_tile() const {
         const std::int64_t lanes = kernel().lanes;

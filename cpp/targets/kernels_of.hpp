@@ -42,18 +42,36 @@ constexpr auto stream_of() -> void (*)(const void*, void*, std::int64_t) {
     return nullptr;
 }
 
+template <class S, class T, class Data>
+constexpr ropewalk::TileKernels<T> few_of() {
+    return {score_few<S, T, Data>,
+            raise_few<S, T>,
+            weigh_few<S, T>,
+            accumulate_few<S, T, Data>,
+            accumulate_few_seen<S, T, Data>,
+            divide_few<S, T>,
+            all_finite<S, T, Data>};
+}
+
 template <class S, class T>
 constexpr ropewalk::AttentionKernels<T> attention_of() {
-    return {Lanes<S, T>::count,
-            {score<S, T>, raise<S, T>, weigh<S, T>, accumulate<S, T>, accumulate_seen<S, T>,
-             divide<S, T>},
-            {score_few<S, T>, raise_few<S, T>, weigh_few<S, T>, accumulate_few<S, T>,
-             accumulate_few_seen<S, T>, divide_few<S, T>},
-            {rows_to_lanes<S, T>, lanes_to_rows<S>, add_bias<S, T>, add_slopes<S, T>,
-             hide_outside<S, T>, hide_masked<S, T>},
-            all_finite<S, T>,
-            cap<S, T>,
-            weigh_row<S, T>};
+    using Own = FloatData<S, T>;
+    ropewalk::AttentionKernels<T> all{Lanes<S, T>::count,
+                                      {score<S, T>, raise<S, T>, weigh<S, T>, accumulate<S, T>,
+                                       accumulate_seen<S, T>, divide<S, T>, all_finite<S, T, Own>},
+                                      {},
+                                      {rows_to_lanes<S, T>, lanes_to_rows<S>, add_bias<S, T>,
+                                       add_slopes<S, T>, hide_outside<S, T>, hide_masked<S, T>},
+                                      cap<S, T>,
+                                      weigh_row<S, T>};
+    if constexpr (sizeof(T) == 4) {
+        all.few[static_cast<int>(Type::float32)] = few_of<S, T, Own>();
+        all.few[static_cast<int>(Type::float16)] = few_of<S, T, HalfData<S, Float16>>();
+        all.few[static_cast<int>(Type::bfloat16)] = few_of<S, T, HalfData<S, BFloat16>>();
+    } else {
+        all.few[static_cast<int>(Type::float64)] = few_of<S, T, Own>();
+    }
+    return all;
 }
 
 template <class S, class T>
