@@ -84,7 +84,7 @@ def run(directory: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
         capture_output=True,
         text=True,
         encoding="utf-8",
-        timeout=120,
+        timeout=240,
         check=False,
     )
 

@@ -76,7 +76,9 @@ def executed(path: Path, tmp_path_factory: pytest.TempPathFactory) -> Any:
         environment.setattr(output_widget.OutputWidget, "send", lambda *_, **__: None)
         client = NotebookClient(
             notebook,
-            timeout=60,
+            timeout=240,
+            startup_timeout=240,
+            iopub_timeout=240,  # what a cell shows may come after the word that it is done
             kernel_name="python3",
             coalesce_streams=True,  # what a cell prints may come in any number of pieces
             resources={"metadata": {"path": directory}},

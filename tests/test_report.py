@@ -96,7 +96,7 @@ def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
         capture_output=True,
         text=True,
         encoding="utf-8",
-        timeout=240,
+        timeout=600,
         check=False,
     )
     return Run(request.param, result, folder / "ropewalk-articles")
@@ -113,7 +113,9 @@ def browser() -> Iterator[Browser]:
     if path is None:
         pytest.skip("no chromium is installed here to open the report in")
     with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        chromium = playwright.chromium.launch(
+            executable_path=path, args=["--no-sandbox"], timeout=180_000
+        )
         yield chromium
         chromium.close()
 
@@ -345,7 +347,7 @@ def opened(page: Page, path: Path) -> list[str]:
     page.on("console", lambda message: complaints.append(f"{message.type}: {message.text}"))
     page.on("pageerror", lambda error: complaints.append(str(error)))
     page.on("dialog", lambda dialog: complaints.append(dialog.message))
-    page.goto(path.as_uri())
+    page.goto(path.as_uri(), timeout=180_000)
     return complaints
 
 

@@ -117,7 +117,7 @@ def interrupted(call: Callable[[], Any]) -> None:
 
 
 @pytest.mark.usefixtures("interruptible")
-@pytest.mark.timeout(300 + 2 * SECONDS)
+@pytest.mark.timeout(900 + 2 * SECONDS)
 def test_results_do_not_depend_on_what_other_threads_do(
     calls: dict[str, Callable[[], Any]],
 ) -> None:

@@ -163,7 +163,9 @@ def chromium() -> Iterator[Browser]:
     if path is None:
         pytest.skip("no chromium is installed here to show views in")
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        browser = playwright.chromium.launch(
+            executable_path=path, args=["--no-sandbox"], timeout=180_000
+        )
         yield browser
         browser.close()
 
@@ -172,7 +174,7 @@ def chromium() -> Iterator[Browser]:
 def page(chromium: Browser) -> Iterator[Page]:
     """An empty page; it has no network."""
     context = chromium.new_context(viewport={"width": 1200, "height": 900}, offline=True)
-    context.set_default_timeout(20_000)
+    context.set_default_timeout(180_000)
     yield context.new_page()
     context.close()
 

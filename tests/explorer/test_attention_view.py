@@ -267,19 +267,20 @@ def test_two_thousand_queries_and_keys_are_quick(open_saved: Show) -> None:
     """A move of the pointer takes no longer than a frame or two."""
     weights = np.random.default_rng(0).random((1, 2048, 2048), np.float32)
     shown = open_saved(rw.explorer.attention(weights))
-    duration = shown.page.evaluate(
+    durations = shown.page.evaluate(
         """() => {
         const map = document.querySelector(".map");
         const { x, y } = map.querySelector("image").getBoundingClientRect();
-        const begin = performance.now();
-        for (let i = 0; i < 100; i++) {
+        return Array.from({ length: 100 }, (_, i) => {
+          const begin = performance.now();
           map.dispatchEvent(
             new PointerEvent("pointermove", { clientX: x + i + 1, clientY: y + i + 1 }));
-        }
-        return (performance.now() - begin) / 100;
+          return performance.now() - begin;
+        });
       }"""
     )
-    assert duration < 30  # milliseconds
+    # Milliseconds; the median, for on a busy machine some wait for their turn.
+    assert np.median(durations) < 30
     assert shown.page.locator(".map *").count() < 300  # a picture, not four million cells
     row, _, column, _, value = numbers(shown.readout)
     assert value == pytest.approx(weights[0, int(row), int(column)], rel=DIGITS)
