@@ -1,114 +1,80 @@
-"""Rotation of queries and keys against copying them, and against other libraries.
+"""Rotation of queries and keys against copying them, and against other libraries."""
 
-Run alone: python -m benchmarks.rotary [--quick]
-"""
-
-import sys
-from collections.abc import Callable
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 import ropewalk as rw
-from benchmarks.measure import Call, Limits, header, interleaved
+from benchmarks.figures import Array, Call, Case, Figure
+from benchmarks.measure import Bench, check, rows, unit
+from benchmarks.rivals import onnx_session
 from ropewalk._arrays import Pairing
 
-Array = NDArray[Any]
-
 DIM = 128
-SIZES = [0.25, 0.5, 1, 2, 8, 32, 128, 512]  # MiB
+HEADS = 8
+SIZES = [0.25, 1, 8, 32, 128, 512]  # MiB
+QUICK = [0.25, 1]
 PAIRINGS: list[Pairing] = ["half", "interleaved"]
 
 
-def queries(mebibytes: float, heads: int, dtype: str = "float32") -> Array:
+def queries(mebibytes: float, dtype: str = "float32") -> Array:
     """Return (heads, length, DIM) random features that fill so much memory."""
-    size = rw.rotary_tables(0, 2, dtype=dtype)[0].dtype.itemsize
-    length = int(mebibytes * 2**20) // (heads * DIM * size)
-    values = np.random.default_rng(1).standard_normal((heads, length, DIM), np.float32)
-    return values.astype(rw.rotary_tables(0, 2, dtype=dtype)[0].dtype)
+    length = int(mebibytes * 2**20) // (HEADS * DIM * np.dtype(dtype).itemsize)
+    return rows(HEADS, length, DIM, seed=1, dtype=dtype)
 
 
-def tables(length: int) -> tuple[Array, Array]:
-    return rw.rotary_tables(range(length), DIM, dtype=np.float32)
-
-
-def check(x: Array, turned: Array, pairing: Pairing) -> None:
+def check_rows(x: Array, turned: Array, pairing: Pairing) -> None:
     """Compare some rows with the formula in float64."""
+    frequencies = 10000.0 ** (-2.0 * np.arange(DIM // 2) / DIM)
+    half = pairing == "half"
+    first = slice(0, DIM // 2) if half else slice(0, None, 2)
+    second = slice(DIM // 2, None) if half else slice(1, None, 2)
     for row in np.linspace(0, x.shape[1] - 1, 7, dtype=int):
-        exact = rw.rotate(x[:, row].astype(np.float64), int(row), pairing=pairing)
-        unit = 2.0**-8 if x.dtype.name == "bfloat16" else np.finfo(x.dtype).eps
-        length = np.abs(exact).max()
-        assert np.abs(turned[:, row] - exact).max() <= 4 * unit * length, "wrong values were timed"
+        wide, angles = x[:, row].astype(np.float64), row * frequencies
+        a, b = wide[:, first], wide[:, second]
+        exact = np.empty_like(wide)
+        exact[:, first] = a * np.cos(angles) - b * np.sin(angles)
+        exact[:, second] = b * np.cos(angles) + a * np.sin(angles)
+        check(turned[:, row], exact, 4 * unit(x.dtype.name) * np.abs(wide).max())
 
 
-def out_of_place(limits: Limits, quick: bool) -> None:
-    print("out= given, 8 heads, tables made on the fly: fraction of the best copy")
-    for size in SIZES[:4] if quick else SIZES:
-        heads_first = queries(size, 8)
-        heads_inside = np.ascontiguousarray(heads_first.transpose(1, 0, 2))
-        positions = np.arange(len(heads_inside))[:, None]
+def rotary(bench: Bench) -> Iterator[Figure]:
+    """Rotation of 8 heads of 128, float32, tables made on the fly, out= given; of copying."""
+    for size in bench.of(SIZES, QUICK):
+        outside = queries(size)
+        inside = np.ascontiguousarray(outside.swapaxes(0, 1))
+        positions = np.arange(len(inside))[:, None]
         layouts: list[tuple[str, Array, Array | None]] = [
-            ("(heads, length, dim)", heads_first, None),
-            ("(length, heads, dim)", heads_inside, positions),
+            ("heads, length, dim", outside, None),
+            ("length, heads, dim", inside, positions),
         ]
         for layout, x, where in layouts:  # one by one: together they would share the cache
             out = np.zeros_like(x)
-            for threads in (1, 2):
-                with rw.num_threads(threads):
-                    calls: dict[str, Call] = {"memcpy": limits.copy(x, out, threads)}
-                    if size >= 32:
-                        calls["past the cache"] = limits.stream_copy(x, out, threads)
-                    for pairing in PAIRINGS:
-                        calls[pairing] = partial(rw.rotate, x, where, pairing=pairing, out=out)
-                    times = interleaved(calls)
-                    for pairing in PAIRINGS:
-                        rw.rotate(x, where, pairing=pairing, out=out)
-                        turned = out if where is None else out.transpose(1, 0, 2)
-                        check(heads_first, turned, pairing)
-                best = min(times.pop("memcpy"), times.pop("past the cache", np.inf))
-                listed = ", ".join(f"{name} {best / t:.2f}" for name, t in times.items())
-                print(
-                    f"  {size:>5g} MiB, {layout}, {threads} threads: "
-                    f"copy {x.nbytes / best / 1e9:.1f} GB/s; {listed}"
-                )
+            for pairing in PAIRINGS:
+                ours = partial(rw.rotate, x, where, pairing=pairing, out=out)
+                ours()
+                check_rows(outside, out if where is None else out.swapaxes(0, 1), pairing)
+                case: Case = {"MiB": size, "layout": layout, "pairing": pairing}
+                yield bench.figure(case, ours, limits=bench.limits.copy(x, out))
 
 
-def in_place(limits: Limits, quick: bool) -> None:
-    print("\nin place, 8 heads: times memcpy")
-    for dtype in ("float32", "bfloat16", "float16"):
-        for size in SIZES[:4] if quick else SIZES[:-1]:
-            x = queries(size, 8, dtype)
-            other = np.zeros_like(x)
-            for threads in (1, 2):
-                with rw.num_threads(threads):
-                    calls: dict[str, Call] = {"memcpy": limits.copy(x, other, threads)}
-                    for pairing in PAIRINGS:
-                        calls[pairing] = partial(rw.rotate, x, pairing=pairing, out=x)
-                    times = interleaved(calls)
-                memcpy = times.pop("memcpy")
-                listed = ", ".join(f"{name} {memcpy / t:.2f}" for name, t in times.items())
-                print(f"  {dtype:8} {size:>5g} MiB, {threads} threads: {listed}")
+def in_place(bench: Bench) -> Iterator[Figure]:
+    """Rotation in place, 8 heads of 128; of copying."""
+    for dtype in bench.of(["float32", "bfloat16", "float16"], ["float32", "bfloat16"]):
+        for size in bench.of([0.25, 8, 128], QUICK[:1]):
+            for pairing in PAIRINGS:
+                x = queries(size, dtype)
+                other = x.copy()
+                ours = partial(rw.rotate, other, pairing=pairing, out=other)
+                ours()
+                check_rows(x, other, pairing)
+                case: Case = {"dtype": dtype, "MiB": size, "pairing": pairing}
+                yield bench.figure(case, ours, limits=bench.limits.copy(x, other))
 
 
-def on_the_fly(quick: bool) -> None:
-    print("\ntables made on the fly against tables given, out= given, half, 1 thread")
-    for heads, size in [(8, 2)] if quick else [(8, 2), (8, 32), (32, 8)]:
-        x = queries(size, heads)
-        out = np.zeros_like(x)
-        cosines, sines = tables(x.shape[1])
-        with rw.num_threads(1):
-            times = interleaved(
-                {
-                    "fly": partial(rw.rotate, x, pairing="half", out=out),
-                    "given": partial(rw.rotate_by, x, cosines, sines, pairing="half", out=out),
-                }
-            )
-        print(f"  {heads} heads, {size} MiB: {times['fly'] / times['given']:.2f} times as long")
-
-
-def numpy_rotation(x: Array, cosines: Array, sines: Array) -> Array:
+def formula(x: Array, cosines: Array, sines: Array) -> Array:
     """Write the usual formula with halves, tables given."""
     half = x.shape[-1] // 2
     a, b = x[..., :half], x[..., half:]
@@ -120,22 +86,21 @@ def torch_rotation(x: Array, cosines: Array, sines: Array) -> Call | None:
         import torch
     except ModuleNotFoundError:
         return None
-    torch.set_num_threads(1)
     data = torch.from_numpy(x)
     c = torch.from_numpy(np.concatenate([cosines, cosines], axis=-1))
     s = torch.from_numpy(np.concatenate([sines, sines], axis=-1))
     half = x.shape[-1] // 2
 
     def call() -> object:
-        turned = torch.cat((-data[..., half:], data[..., :half]), dim=-1)
-        return data * c + turned * s
+        with torch.inference_mode():
+            turned = torch.cat((-data[..., half:], data[..., :half]), dim=-1)
+            return data * c + turned * s
 
     return call
 
 
-def onnx_rotation(x: Array, cosines: Array, sines: Array) -> Call | None:
+def onnx_rotation(x: Array, cosines: Array, sines: Array, threads: int) -> Call | None:
     try:
-        import onnxruntime
         from onnx import TensorProto, helper
     except ModuleNotFoundError:
         return None
@@ -151,65 +116,42 @@ def onnx_rotation(x: Array, cosines: Array, sines: Array) -> Call | None:
     result = helper.make_tensor_value_info("y", TensorProto.FLOAT, batch.shape)
     graph = helper.make_graph([node], "rotation", described, [result])
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 23)], ir_version=11)
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
-    session = onnxruntime.InferenceSession(
-        model.SerializeToString(), options, providers=["CPUExecutionProvider"]
-    )
+    session = onnx_session(model.SerializeToString(), threads)
     feed = dict(zip(inputs, values, strict=True))
     return lambda: session.run(None, feed)
 
 
-def against_others(quick: bool) -> None:
-    print("\nfresh results, half, 8 heads, 1 thread, tables given to the others: times as fast")
-    rivals: dict[str, Callable[[Array, Array, Array], Call | None]] = {
-        "PyTorch": torch_rotation,
-        "ONNX Runtime": onnx_rotation,
-    }
-    for size in [0.25, 2] if quick else [0.0625, 0.25, 2, 8, 32, 128]:
-        x = queries(size, 8)
-        cosines, sines = tables(x.shape[1])
-        calls: dict[str, Call] = {
-            "ours": partial(rw.rotate, x, pairing="half"),
-            "NumPy": partial(numpy_rotation, x, cosines, sines),
+def jax_rotation(x: Array, cosines: Array, sines: Array) -> Call | None:
+    try:
+        import jax
+    except ModuleNotFoundError:
+        return None
+    data, c, s = (jax.numpy.asarray(array) for array in (x, cosines, sines))
+
+    def turn(data: Any, c: Any, s: Any) -> Any:
+        a, b = jax.numpy.split(data, 2, axis=-1)
+        return jax.numpy.concatenate([a * c - b * s, b * c + a * s], axis=-1)
+
+    turned = jax.jit(turn)
+    return lambda: turned(data, c, s).block_until_ready()
+
+
+def fresh_rotation(bench: Bench) -> Iterator[Figure]:
+    """Rotation of halves in new memory, 8 heads of 128; tables are given to all but us."""
+    for size in bench.of([0.0625, 0.25, 2, 8, 32, 128], [0.25, 2]):
+        x = queries(size)
+        tables = rw.rotary_tables(range(x.shape[1]), DIM, dtype=np.float32)
+        made: dict[str, Call | None] = {
+            "NumPy": partial(formula, x, *tables),
+            "PyTorch": torch_rotation(x, *tables),
+            "ONNX Runtime": onnx_rotation(x, *tables, bench.threads),
+            "JAX": jax_rotation(x, *tables),
         }
-        for name, make in rivals.items():
-            call = make(x, cosines, sines)
-            if call is not None:
-                calls[name] = call
-        with rw.num_threads(1):
-            times = interleaved(calls, repetitions=9)
-        ours = times.pop("ours")
-        listed = ", ".join(f"{name} {t / ours:.1f}" for name, t in times.items())
-        print(f"  {size:>6g} MiB in {ours * 1e6:.0f} us: {listed}")
-
-
-def small_calls() -> None:
-    print("\nsmall calls, microseconds")
-    x = queries(32 * DIM * 4 / 2**20, 32)[:, 0]
-    out = np.zeros_like(x)
-    llama = rw.frequencies.llama3(DIM, factor=8.0, trained_length=8192)
-    times = interleaved(
-        {
-            "one decode step, 32 x 128": partial(rw.rotate, x, 4096),
-            "in place": partial(rw.rotate, out, 4096, out=out),
-            "frequencies given": partial(rw.rotate, x, 4096, frequencies=llama, pairing="half"),
-        }
-    )
-    for name, seconds in times.items():
-        print(f"  {name}: {seconds * 1e6:.2f}")
-
-
-def main() -> None:
-    quick = "--quick" in sys.argv[1:]
-    header("Rotary position embedding")
-    limits = Limits()
-    out_of_place(limits, quick)
-    in_place(limits, quick)
-    on_the_fly(quick)
-    against_others(quick)
-    small_calls()
-
-
-if __name__ == "__main__":
-    main()
+        rivals = {name: call for name, call in made.items() if call}
+        ours = partial(rw.rotate, x, pairing="half")
+        calls: list[Call] = [ours, *rivals.values()]
+        for call in calls:
+            check_rows(x, np.asarray(call()).reshape(x.shape), "half")
+        given = partial(rw.rotate_by, x, *tables, pairing="half")
+        case: Case = {"MiB": size}
+        yield bench.figure(case, ours, rivals=rivals, ourselves={"rotate_by": given})

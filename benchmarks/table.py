@@ -1,37 +1,30 @@
-"""Sinusoidal tables against filling memory, and against NumPy's and PyTorch's formulas.
+"""Sinusoidal tables against filling memory, and against NumPy's and PyTorch's formulas."""
 
-Run alone: python -m benchmarks.table [--quick]
-"""
-
-import sys
+from collections.abc import Iterator
 from functools import partial
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 import ropewalk as rw
-from benchmarks.measure import Call, Limits, header, interleaved
-
-Array = NDArray[Any]
+from benchmarks.figures import Array, Call, Figure
+from benchmarks.measure import Bench, Limit, check, unit
 
 # Type, MiB and width of tables that are filled over and over.
-FILLED = [
-    *[("float32", size, dim) for size, dim in [(0.25, 128), (1, 128), (1, 512), (1, 1024)]],
-    *[("float32", size, dim) for size, dim in [(4, 128), (4, 512), (8, 512), (8, 1024)]],
-    *[("float32", size, dim) for size, dim in [(16, 512), (32, 512), (64, 512), (128, 128)]],
-    *[("float32", size, dim) for size, dim in [(128, 1024), (512, 1024)]],
-    *[("float64", size, dim) for size, dim in [(2, 128), (32, 512)]],
-    ("float16", 4, 512),
-    ("bfloat16", 4, 512),
+SHAPES: list[tuple[str, float, int]] = [
+    *[("float32", 0.25, 128), ("float32", 1, 128), ("float32", 1, 512), ("float32", 1, 1024)],
+    *[("float32", 4, 128), ("float32", 4, 512), ("float32", 8, 512), ("float32", 16, 512)],
+    *[("float32", 64, 512), ("float32", 128, 128), ("float32", 512, 1024)],
+    *[("float64", 2, 128), ("float64", 32, 512), ("float16", 4, 512), ("bfloat16", 4, 512)],
 ]
+QUICK: list[tuple[str, float, int]] = [("float32", 0.25, 128), ("float32", 1, 512)]
+MOST = 16  # MiB of a table that rivals fill too
 
 
 def fill(out: Array, positions: range | Array) -> None:
     rw.sinusoidal_encoding(positions, out.shape[1], out=out)
 
 
-def numpy_formula(positions: Array, dim: int, angles: str, dtype: str) -> Array:
+def formula(positions: Array, dim: int, angles: str, dtype: str) -> Array:
     """Write the formula of the paper as users of NumPy do."""
     frequencies = (10000.0 ** (-2.0 * np.arange(dim // 2) / dim)).astype(angles)
     turned = positions.astype(angles)[:, None] * frequencies
@@ -41,134 +34,81 @@ def numpy_formula(positions: Array, dim: int, angles: str, dtype: str) -> Array:
     return table
 
 
-def torch_formula(count: int, dim: int) -> object:
+def torch_formula(positions: Array, dim: int) -> Call | None:
     """Write the formula as PyTorch's tutorial does."""
-    import torch
-
-    position = torch.arange(count).unsqueeze(1)
-    frequencies = torch.exp(torch.arange(0, dim, 2) * (-np.log(10000.0) / dim))
-    table = torch.zeros(count, dim)
-    table[:, 0::2] = torch.sin(position * frequencies)
-    table[:, 1::2] = torch.cos(position * frequencies)
-    return table
-
-
-def has_torch() -> bool:
     try:
         import torch
     except ModuleNotFoundError:
-        return False
-    torch.set_num_threads(1)
-    return True
+        return None
+    position = torch.from_numpy(positions).unsqueeze(1)
+
+    def call() -> object:
+        frequencies = torch.exp(torch.arange(0, dim, 2) * (-np.log(10000.0) / dim))
+        table = torch.zeros(len(positions), dim)
+        table[:, 0::2] = torch.sin(position * frequencies)
+        table[:, 1::2] = torch.cos(position * frequencies)
+        return table
+
+    return call
 
 
-def check(table: Array, positions: range | Array) -> None:
-    """Compare some rows with those that are computed one by one."""
+def contenders(positions: Array, out: Array) -> dict[str, tuple[Call, float]]:
+    """Return formulas, each with the relative error of its angles."""
+    dim, dtype = out.shape[1], out.dtype.name
+    found: dict[str, tuple[Call, float]] = {
+        "NumPy": (partial(formula, positions, dim, "f8", dtype), 2.0**-50)
+    }
+    if dtype == "float32":
+        single: Call = partial(formula, positions, dim, "f4", dtype)
+        found["NumPy, float32 angles"] = single, 2.0**-21
+        torch = torch_formula(positions, dim)
+        if torch:
+            found["PyTorch, float32 angles"] = torch, 2.0**-21
+    return found
+
+
+def check_rows(positions: Array, found: object, last: float, angles: float = 2.0**-50) -> None:
+    """Compare some rows with the formula in float64, whose angles round too."""
+    table = np.asarray(found)
     some = np.linspace(0, len(table) - 1, 17, dtype=int)
-    dim, dtype = table.shape[1], table.dtype
-    alone = [rw.sinusoidal_encoding(int(positions[row]), dim, dtype=dtype) for row in some]
-    assert np.array_equal(table[some], alone), "wrong values were timed"
+    exact = formula(positions[some], table.shape[1], "f8", "f8")
+    check(table[some], exact, last + angles * float(positions[some].max()))
 
 
-def filled_tables(limits: Limits, quick: bool) -> None:
-    print("out= given: fraction of memset, and of filling by stores that pass the cache by")
-    for name, size, dim in FILLED[:4] if quick else FILLED:
-        dtype = rw.sinusoidal_encoding(0, 2, dtype=name).dtype
-        out: Array = np.zeros((int(size * 2**20) // (dim * dtype.itemsize), dim), dtype)
-        for threads in (1, 2):
-            with rw.num_threads(threads):
-                calls: dict[str, Call] = {
-                    "ours": partial(fill, out, range(len(out))),
-                    "memset": limits.fill(out, threads),
-                }
-                if size >= 32:  # it would throw a smaller table out of the cache for the others
-                    calls["stream"] = limits.stream(out, threads)
-                times = interleaved(calls)
-                fill(out, range(len(out)))
-            check(out, range(len(out)))
-            ours = times.pop("ours")
-            limited = ", ".join(f"{limit} {t / ours:.2f}" for limit, t in times.items())
-            print(
-                f"  {name:8} {size:>6g} MiB, d={dim:<4}, {threads} threads: "
-                f"{out.nbytes / ours / 1e9:5.1f} GB/s, fraction of {limited}"
+def table(bench: Bench) -> Iterator[Figure]:
+    """Sinusoidal tables, out= given; of filling memory."""
+    for dtype, size, dim in bench.of(SHAPES, QUICK):
+        kind = np.dtype(dtype)
+        out: Array = np.zeros((int(size * 2**20) // (dim * kind.itemsize), dim), kind)
+        last = unit(dtype)
+        ordered = np.arange(len(out))
+        random = np.random.default_rng(1).integers(0, 1 << 20, len(out))
+        orders: dict[str, tuple[range | Array, Array]] = {
+            "in order": (range(len(out)), ordered),
+            "at random": (random, random),
+        }
+        for order, (given, positions) in orders.items():
+            if order == "at random" and size > MOST:
+                continue
+            ours = partial(fill, out, given)
+            ours()
+            check_rows(positions, out, last)
+            rivals = contenders(positions, out) if size <= MOST else {}
+            for call, angles in rivals.values():
+                check_rows(positions, call(), last, angles)
+            yield bench.figure(
+                {"dtype": dtype, "MiB": size, "dim": dim, "positions": order},
+                ours,
+                rivals={name: call for name, (call, _) in rivals.items()},
+                limits=bench.limits.fill(out),
             )
 
 
-def against_formulas(quick: bool) -> None:
-    print("\nagainst the formula in NumPy and PyTorch, out= given, one thread")
-    for dim, count in [(128, 4096)] if quick else [(128, 4096), (512, 1024), (512, 8192)]:
-        ordered = np.arange(count)
-        random = np.random.default_rng(1).integers(0, 1 << 20, count)
-        out32, out64 = np.zeros((count, dim), np.float32), np.zeros((count, dim))
-        calls: dict[str, Call] = {
-            "float32": partial(fill, out32, range(count)),
-            "NumPy, float32 angles": partial(numpy_formula, ordered, dim, "f4", "f4"),
-            "NumPy, float64 rounded": partial(numpy_formula, ordered, dim, "f8", "f4"),
-            "float64": partial(fill, out64, range(count)),
-            "NumPy, float64": partial(numpy_formula, ordered, dim, "f8", "f8"),
-            "float32 at random": partial(fill, out32, random),
-            "NumPy, float64 rounded, at random": partial(numpy_formula, random, dim, "f8", "f4"),
-            "float64 at random": partial(fill, out64, random),
-            "NumPy, float64 at random": partial(numpy_formula, random, dim, "f8", "f8"),
-        }
-        rivals = {
-            "float32": ["NumPy, float32 angles", "NumPy, float64 rounded"],
-            "float64": ["NumPy, float64"],
-            "float32 at random": ["NumPy, float64 rounded, at random"],
-            "float64 at random": ["NumPy, float64 at random"],
-        }
-        if has_torch():
-            calls["PyTorch, float32 angles"] = partial(torch_formula, count, dim)
-            rivals["float32"].append("PyTorch, float32 angles")
-        with rw.num_threads(1):
-            times = interleaved(calls, repetitions=7)
-            fill(out32, random)
-        check(out32, random)
-        for ours, theirs in rivals.items():
-            for rival in theirs:
-                print(
-                    f"  {count} x {dim} {ours} in {times[ours] * 1e6:.0f} us: "
-                    f"{times[rival] / times[ours]:.1f} x {rival} ({times[rival] * 1e6:.0f} us)"
-                )
-
-
-def fresh_results() -> None:
-    print("\nfresh results against np.full of the same size")
-    for name, count in (("float32", 8192), ("float64", 4096)):
-        for threads in (1, 2):
-            with rw.num_threads(threads):
-                calls: dict[str, Call] = {
-                    "ours": partial(rw.sinusoidal_encoding, range(count), 512, dtype=name),
-                    "full": partial(np.full, (count, 512), 1, name),
-                }
-                times = interleaved(calls)
-            print(
-                f"  {name} 16 MiB, {threads} threads: {times['ours'] * 1e3:.2f} ms, "
-                f"{times['full'] / times['ours']:.2f} of np.full"
-            )
-
-
-def small_calls() -> None:
-    print("\nsmall calls, microseconds")
-    for count, dim in ((4, 4), (51, 128)):
-        calls: dict[str, Call] = {
-            "float64": partial(rw.sinusoidal_encoding, range(count), dim),
-            "float32": partial(rw.sinusoidal_encoding, range(count), dim, dtype=np.float32),
-            "NumPy": partial(numpy_formula, np.arange(count), dim, "f8", "f8"),
-        }
-        times = interleaved(calls)
-        listed = ", ".join(f"{name} {seconds * 1e6:.2f}" for name, seconds in times.items())
-        print(f"  {count} x {dim}: {listed}")
-
-
-def main() -> None:
-    quick = "--quick" in sys.argv[1:]
-    header("Sinusoidal tables")
-    filled_tables(Limits(), quick)
-    against_formulas(quick)
-    fresh_results()
-    small_calls()
-
-
-if __name__ == "__main__":
-    main()
+def fresh(bench: Bench) -> Iterator[Figure]:
+    """Sinusoidal tables in new memory; of np.full."""
+    for dtype, size in bench.of([("float32", 16), ("float64", 16)], [("float32", 1)]):
+        shape = (size << 20) // (512 * np.dtype(dtype).itemsize), 512
+        ours = partial(rw.sinusoidal_encoding, range(shape[0]), 512, dtype=dtype)
+        check_rows(np.arange(shape[0]), ours(), unit(dtype))
+        full = Limit([partial(np.full, shape, 1, dtype)])
+        yield bench.figure({"dtype": dtype, "MiB": size}, ours, limits={"np.full": full})

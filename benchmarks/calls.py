@@ -1,0 +1,96 @@
+"""What calls cost beside their work: small ones, importing, and the call that comes next."""
+
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from functools import partial
+from importlib.util import find_spec
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+import ropewalk as rw
+from benchmarks import table
+from benchmarks.attention import check_rows, contenders, inputs
+from benchmarks.figures import Array, Call, Figure
+from benchmarks.measure import REST, Bench, Limit, check, rows
+from benchmarks.rivals import rivals
+
+
+def small(bench: Bench) -> Iterator[Figure]:
+    """Small calls: attention on four tokens of width 2, tables of sines, a step of rotation."""
+    for dtype in ("float32", "float64"):
+        arrays = inputs(1, 4, 2, dtype)
+        verify = partial(check_rows, arrays)
+        calls = contenders(rivals(bench.threads, dtype=dtype), arrays, verify)
+        ours = partial(rw.attention, *arrays)
+        verify(ours())
+        yield bench.figure({"call": f"attention, {dtype}"}, ours, rivals=calls)
+    arrays = inputs(1, 4, 2)
+    bias = rows(4, 4, seed=3)
+    given: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {  # ours, and the formula's
+        "causal": ({"causal": True}, {"causal": True}),
+        "mask": ({"mask": np.tri(4, dtype=bool)}, {"causal": True}),
+        "bias": ({"bias": bias}, {"bias": bias}),
+        "softcap": ({"softcap": 2.0}, {"softcap": 2.0}),
+        "sinks": ({"sinks": 1.0}, {"sink": 1.0}),
+    }
+    for name, (option, formula) in given.items():
+        call = partial(rw.attention, *arrays, **option)
+        check_rows(arrays, call(), **formula)
+        yield bench.figure({"call": f"attention, {name}"}, call)
+    for tokens, dim in ((4, 4), (51, 128)):
+        encoding = partial(rw.sinusoidal_encoding, range(tokens), dim)
+        composed = partial(table.formula, np.arange(tokens), dim, "f8", "f8")
+        check(encoding(), composed(), 1e-12)
+        name = f"sinusoidal_encoding, {tokens} x {dim}"
+        yield bench.figure({"call": name}, encoding, rivals={"NumPy": composed})
+    step = rows(32, 128)
+    rotation = partial(rw.rotate, step, 4096, pairing="half")
+    angles = 4096 * 10000.0 ** (-2.0 * np.arange(64) / 128)
+    composed_step = partial(rotated, step, angles)
+    check(rotation(), composed_step(), 1e-5)
+    yield bench.figure({"call": "rotate, 32 x 128"}, rotation, rivals={"NumPy": composed_step})
+
+
+def rotated(x: Array, angles: Array) -> Array:
+    """Rotate halves as users of NumPy do."""
+    cosines, sines = np.cos(angles).astype(x.dtype), np.sin(angles).astype(x.dtype)
+    a, b = np.split(x, 2, axis=-1)
+    return np.concatenate([a * cosines - b * sines, b * cosines + a * sines], axis=-1)
+
+
+def imports(bench: Bench) -> Iterator[Figure]:
+    """A new interpreter that imports ropewalk; of one that imports NumPy alone."""
+    modules = [("PyTorch", "torch"), ("ONNX Runtime", "onnxruntime"), ("JAX", "jax")]
+
+    def starting(module: str) -> Call:
+        return partial(subprocess.run, [sys.executable, "-c", f"import {module}"], check=True)
+
+    rivals = {name: starting(module) for name, module in bench.of(modules, []) if find_spec(module)}
+    limits = {"NumPy alone": Limit([starting("numpy")])}
+    yield bench.figure({"module": "ropewalk"}, starting("ropewalk"), rivals=rivals, limits=limits)
+
+
+def neighbour(bench: Bench) -> Iterator[Figure]:
+    """NumPy's product of matrices right after our call, over the same product after itself."""
+    for size in bench.of([256, 1024], [256]):
+        matrix, out = rows(size, size), rows(size, size)
+        product = partial(np.matmul, matrix, matrix, out=out)
+        before: dict[str, Call] = {
+            "ours": partial(rw.attention, *inputs(8, 128, 64)),
+            "itself": product,
+        }
+        samples: dict[str, list[float]] = {name: [] for name in before}
+        for _ in bench.of(range(101), range(11)):
+            for name, call in before.items():
+                time.sleep(REST)
+                product()
+                call()
+                start = time.perf_counter()
+                product()
+                samples[name].append(time.perf_counter() - start)
+        after, alone = (median(samples[name]) for name in before)
+        yield Figure({"size": size}, after, ourselves={"itself": alone})

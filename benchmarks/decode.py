@@ -1,0 +1,71 @@
+"""One query a head over the keys and values of a cache."""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+
+import ropewalk as rw
+from benchmarks.attention import TOLERANCE, contenders, operations
+from benchmarks.figures import Array, Case, Figure
+from benchmarks.measure import Bench, check, rows, unit
+from benchmarks.rivals import exact, grouped, rivals
+
+DIM = 128
+HEADS = 8  # of keys and values
+
+
+def cached(mebibytes: float, queries: int = 1) -> tuple[Array, Array]:
+    """Return queries for each head of keys, and keys and values that fill so much memory."""
+    keys = int(mebibytes * 2**20) // (2 * HEADS * DIM * 4)
+    return rows(HEADS * queries, 1, DIM), rows(2, HEADS, keys, DIM, seed=1)
+
+
+def checked(arrays: list[Array], tolerance: float = TOLERANCE) -> Callable[[Array], None]:
+    """Return what compares an output with the formula in float64."""
+    query, key, value = arrays
+    expected = exact(grouped(query, key), key, value)
+    return lambda found: check(found.reshape(expected.shape), expected, tolerance)
+
+
+def compared(bench: Bench, queries: int) -> Iterator[Figure]:
+    found = rivals(bench.threads)
+    for size in bench.of([0.5, 4, 32, 256], [0.5, 8]):
+        query, both = cached(size, queries)
+        arrays = [query, *both]
+        ours = partial(rw.attention, *(array[None] for array in arrays))
+        verify = checked(arrays)
+        verify(ours())
+        yield bench.figure(
+            {"queries a key head": queries, "MiB": size, "keys": both.shape[-2]},
+            ours,
+            rivals=contenders(found, arrays, verify),
+            limits=bench.limits.read(both) | bench.limits.multiply_add(operations(arrays)),
+        )
+
+
+def decode(bench: Bench) -> Iterator[Figure]:
+    """One query for each of 8 heads of 128, float32; of reading keys and values."""
+    return compared(bench, 1)
+
+
+def grouped_heads(bench: Bench) -> Iterator[Figure]:
+    """Two to eight query heads for each of 8 heads of keys; the slower limit binds."""
+    for queries in bench.of([2, 4, 8], [2, 8]):
+        yield from compared(bench, queries)
+
+
+def half_caches(bench: Bench) -> Iterator[Figure]:
+    """Caches of half types, over float32 with the same keys."""
+    for dtype in bench.of(["bfloat16", "float16"], ["bfloat16", "float16"]):
+        for size in bench.of([4, 32, 256], [8]):
+            query, both = cached(size)
+            half = both.astype(dtype)
+            arrays = [query.astype(dtype), *half]
+            call = partial(rw.attention, *arrays)
+            checked(arrays, unit(dtype))(call())
+            case: Case = {"dtype": dtype, "keys": both.shape[-2], "MiB": size / 2}
+            yield bench.figure(
+                case,
+                call,
+                ourselves={"float32": partial(rw.attention, query, *both)},
+                limits=bench.limits.read(half),
+            )

@@ -1,0 +1,134 @@
+"""The formula of attention, and how other libraries compute it."""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from benchmarks.figures import Array, Call
+
+Attend = Callable[[Array, Array, Array, bool], Call]
+
+
+class Rival(NamedTuple):
+    """Turns query, key, value and whether it is causal into a call; reads what that returns."""
+
+    attend: Attend
+    heads_first: Callable[[Any], Array]
+
+
+def exact(
+    query: Array,
+    key: Array,
+    value: Array,
+    *,
+    bias: Array | float = 0.0,
+    softcap: float | None = None,
+    sink: float = -np.inf,
+) -> Array:
+    """Return softmax(query key / sqrt(dim) + bias) value in float64."""
+    query, key, value = (array.astype(np.float64) for array in (query, key, value))
+    scores = query @ key.swapaxes(-1, -2) / np.sqrt(query.shape[-1])
+    if softcap is not None:
+        scores = softcap * np.tanh(scores / softcap)
+    scores = scores + bias
+    largest = np.maximum(scores.max(axis=-1, keepdims=True), sink)
+    weights = np.exp(scores - largest)
+    total = weights.sum(axis=-1, keepdims=True) + np.exp(sink - largest)
+    return np.asarray(weights @ value / total)
+
+
+def grouped(query: Array, key: Array) -> Array:
+    """Return queries with those of all heads that share a key head as rows of one."""
+    return query.reshape(len(key), -1, query.shape[-1])
+
+
+def composed(query: Array, key: Array, value: Array, causal: bool) -> Call:
+    """NumPy's formula."""
+    scale = np.asarray(1 / np.sqrt(query.shape[-1]), query.dtype)
+    hidden = ~np.tri(query.shape[-2], key.shape[-2], dtype=bool)
+    rows = query if causal else grouped(query, key)
+
+    def call() -> Array:
+        scores = rows @ key.swapaxes(-1, -2)
+        scores *= scale
+        if causal:
+            scores[..., hidden] = -np.inf
+        scores -= scores.max(axis=-1, keepdims=True)
+        np.exp(scores, out=scores)
+        scores /= scores.sum(axis=-1, keepdims=True)
+        return np.asarray(scores @ value)
+
+    return call
+
+
+def torch_rival() -> Rival | None:
+    try:
+        import torch
+    except ModuleNotFoundError:
+        return None
+
+    def attend(query: Array, key: Array, value: Array, causal: bool) -> Call:
+        tensors = [torch.from_numpy(array)[None] for array in (query, key, value)]
+        attention = torch.nn.functional.scaled_dot_product_attention
+        shared = len(key) < len(query)
+
+        def call() -> object:
+            with torch.inference_mode():
+                return attention(*tensors, is_causal=causal, enable_gqa=shared)
+
+        return call
+
+    return Rival(attend, np.asarray)
+
+
+def onnx_rival(threads: int) -> Rival | None:
+    try:
+        from onnx import TensorProto, helper
+    except ModuleNotFoundError:
+        return None
+
+    def attend(query: Array, key: Array, value: Array, causal: bool) -> Call:
+        names = ["query", "key", "value"]
+        node = helper.make_node("Attention", names, ["output"], is_causal=int(causal))
+        kind = TensorProto.FLOAT
+        values = [helper.make_tensor_value_info(name, kind, [None] * 4) for name in names]
+        result = helper.make_tensor_value_info("output", kind, [None] * 4)
+        graph = helper.make_graph([node], "attention", values, [result])
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 23)], ir_version=10)
+        session = onnx_session(model.SerializeToString(), threads)
+        feed = {n: a[None] for n, a in zip(names, (query, key, value), strict=True)}
+        return lambda: session.run(None, feed)
+
+    return Rival(attend, np.asarray)
+
+
+def onnx_session(model: bytes, threads: int) -> Any:
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+
+
+def jax_rival() -> Rival | None:
+    try:
+        import jax
+    except ModuleNotFoundError:
+        return None
+
+    def attend(query: Array, key: Array, value: Array, causal: bool) -> Call:
+        arrays = [jax.numpy.asarray(a.swapaxes(0, 1)[None]) for a in (query, key, value)]
+        attention = jax.jit(partial(jax.nn.dot_product_attention, is_causal=causal))
+        return lambda: attention(*arrays).block_until_ready()
+
+    return Rival(attend, lambda result: np.asarray(result)[0].swapaxes(0, 1))
+
+
+def rivals(threads: int, *, dtype: str = "float32") -> Mapping[str, Rival]:
+    """Return those that are installed and take this dtype."""
+    found = {"NumPy": Rival(composed, np.asarray), "PyTorch": torch_rival()}
+    if dtype == "float32":
+        found |= {"ONNX Runtime": onnx_rival(threads), "JAX": jax_rival()}
+    return {name: rival for name, rival in found.items() if rival}

@@ -1,0 +1,129 @@
+"""The benchmarks: every part runs and is right about its figures, and the chart is drawn.
+
+How fast anything is, no test says.
+"""
+
+import json
+import math
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import numpy as np
+import pytest
+from benchmarks.figures import Figure, as_table
+from benchmarks.measure import Bench, check, interleaved
+from benchmarks.parts import PARTS
+
+ROOT = Path(__file__).parents[1]
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def run(module: str, *arguments: str | Path, **variables: str) -> None:
+    command = [sys.executable, "-m", module, *map(str, arguments)]
+    environment = {**os.environ, **variables}
+    subprocess.run(command, cwd=ROOT, env=environment, check=True, timeout=240)
+
+
+@pytest.fixture(scope="module")
+def measurement(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("benchmarks") / "measured.json"
+    run("benchmarks", "--smallest", "--threads", "1", "--json", path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def records(measurement: Path) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(measurement.read_text(encoding="utf-8"))
+    return found
+
+
+def test_every_part_is_measured(records: list[dict[str, Any]]) -> None:
+    assert list(dict.fromkeys(record["part"] for record in records)) == list(PARTS)
+    subjects = {"table", "rotary", "prefill", "causal", "float64", "options", "decode", "softmax"}
+    assert subjects | {"small", "import"} <= set(PARTS)
+
+
+def test_a_record_says_what_where_and_when(records: list[dict[str, Any]]) -> None:
+    run_fields = {"processor", "isa", "compiler", "versions", "date", "commit"}
+    figure = {"part", "threads", "case", "seconds", "rivals", "ourselves", "limits", "fraction"}
+    for record in records:
+        assert set(record) == run_fields | figure
+        assert record["threads"] == 1
+        assert record["versions"].keys() >= {"ropewalk", "numpy"}
+
+
+def test_all_seconds_are_seconds(records: list[dict[str, Any]]) -> None:
+    for record in records:
+        others = (record[kind].values() for kind in ("rivals", "ourselves", "limits"))
+        seconds = [record["seconds"], *(value for kind in others for value in kind)]
+        assert all(0 < value < 60 for value in seconds)
+
+
+def test_numpy_is_a_rival_of_attention(records: list[dict[str, Any]]) -> None:
+    parts = {record["part"] for record in records if "NumPy" in record["rivals"]}
+    assert parts >= {"prefill", "causal", "float64", "decode", "grouped", "softmax", "small"}
+
+
+def test_a_chart_is_drawn_of_what_was_measured(measurement: Path, tmp_path: Path) -> None:
+    charts = [tmp_path / name for name in ("one.svg", "two.svg")]
+    for chart in charts:
+        run("benchmarks.chart", measurement, chart)
+    assert ET.fromstring(charts[0].read_text()).tag == f"{SVG}svg"
+    assert charts[0].read_bytes() == charts[1].read_bytes()
+
+
+def test_without_a_compiler_there_are_no_limits(tmp_path: Path) -> None:
+    path = tmp_path / "measured.json"
+    arguments = ("--smallest", "--threads", "1", "--only", "softmax", "prefill")
+    run("benchmarks", *arguments, "--json", path, CXX="no-such-compiler")
+    for record in json.loads(path.read_text()):
+        assert (record["limits"], record["fraction"]) == ({}, None)
+
+
+def test_values_that_are_wrong_are_not_timed() -> None:
+    with pytest.raises(AssertionError, match=r"wrong values were timed: off by 0\.5"):
+        check([1.0, 2.5], np.array([1.0, 2.0]), 0.1)
+
+
+def test_the_limit_that_binds_is_the_slower_one() -> None:
+    figure = Figure({}, 4.0, limits={"read": 1.0, "FMA peak": 3.0})
+    assert figure.fraction == 0.75
+    assert Figure({}, 4.0).fraction is None
+
+
+def test_columns_line_up_and_say_who_leads() -> None:
+    figures = [
+        Figure({"tokens": 16}, 1e-3, rivals={"NumPy": 2e-3, "JAX": 8e-3}, limits={"read": 5e-4}),
+        Figure({"tokens": 4096}, 2.0, rivals={"NumPy": 16.0}, ourselves={"contiguous": 1.0}),
+    ]
+    assert as_table(figures).splitlines() == [
+        "tokens  ours  of read  NumPy   JAX  over contiguous",
+        "    16  1 ms     0.50   2.00  8.00",
+        "  4096   2 s            8.00                   2.00",
+        "fastest rival: 4.00 by geometric mean, 2.00 at least",
+    ]
+
+
+def test_a_nan_is_a_wrong_value() -> None:
+    with pytest.raises(AssertionError, match="wrong values"):
+        check([math.nan], np.ones(1), 0.1)
+
+
+def test_calls_take_turns() -> None:
+    made: list[str] = []
+    calls = {name: lambda name=name: made.append(name) for name in ("a", "b")}
+    interleaved(calls, repetitions=2, fewest=2, least=0)
+    assert made == ["a", "a", "b", "b", "a", "b", "a", "b"]
+
+
+def test_the_smallest_benchmark_measures_one_size() -> None:
+    sizes = ([1, 2, 3], [2, 3])
+    assert [Bench(1, kind).of(*sizes) for kind in ("all", "quick", "smallest")] == [
+        [1, 2, 3],
+        [2, 3],
+        [2],
+    ]
