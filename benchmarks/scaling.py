@@ -31,7 +31,8 @@ class Run:
 
     seconds: float
     moved: int  # bytes from worker to worker
-    peak: int  # bytes that the worker with the most took beside what lay there before
+    stored: int  # bytes of results and of copies, on the worker with the most of them
+    work: int  # bytes that the worker with the most took beside these and the data
 
 
 def rows(length: int, chunk: int, seed: int) -> da.Array:
@@ -48,6 +49,10 @@ def memory(field: str) -> int:
 def begin() -> int:
     CLEAR.write_text("5")  # forget the peak of memory
     return memory("VmRSS")
+
+
+def stored(dask_worker: Worker) -> int:
+    return int(dask_worker.state.nbytes)
 
 
 def served(dask_worker: Worker) -> int:
@@ -86,6 +91,8 @@ def most_moved(length: int, chunk: int, workers: int) -> float:
 def on_workers(count: int, length: int, chunk: int) -> Run:
     """Attend on so many processes of one thread, that hold the data already."""
     with (
+        # Copies stay where they are, to be counted in the end.
+        dask.config.set({"distributed.scheduler.active-memory-manager.start": False}),
         LocalCluster(
             n_workers=count, threads_per_worker=1, processes=True, dashboard_address=None
         ) as cluster,
@@ -96,15 +103,17 @@ def on_workers(count: int, length: int, chunk: int) -> Run:
         small = [array[: 64 * count] for array in arrays]
         wait(rw.dask.attention(*small).persist())  # every worker has imported everything
         held = client.run(begin)
-        before = client.run(served)
+        before, there = client.run(served), client.run(stored)
         start = time.perf_counter()
         output = rw.dask.attention(*arrays, causal=True).persist()
         wait(output)
         seconds = time.perf_counter() - start
         moved = sum(client.run(served).values()) - sum(before.values())
         most = client.run(memory, "VmHWM")
+        more = {name: size - there[name] for name, size in client.run(stored).items()}
         check(output, arrays)
-    return Run(seconds, moved, max(most[name] - held[name] for name in held))
+    work = max(most[name] - held[name] - more[name] for name in held)
+    return Run(seconds, moved, max(more.values()), work)
 
 
 def in_one_call(length: int, chunk: int) -> float:
@@ -142,8 +151,8 @@ def main() -> None:
         print(
             f"{workers} processes: {run.seconds:.1f} s, {alone / run.seconds / workers:.2f} of "
             f"{workers} times one call; {run.moved / 2**20:.0f} MiB moved, "
-            f"{model / 2**20:.0f} expected at most; {run.peak / block:.1f} chunks at most on a "
-            "worker, beside the data"
+            f"{model / 2**20:.0f} expected at most; a worker had {run.work / block:.1f} chunks to "
+            f"work with, beside the data and {run.stored / block:.1f} of results and copies"
         )
 
 

@@ -38,6 +38,7 @@ Chunks = tuple[int, ...]
 Labels = list[str]  # names of axes: those of the same name run together
 
 MERGED_AT_ONCE = 4  # parts that one task holds
+MERGED_ROWS = 256  # of each part at once, since merging holds them in float64
 
 
 def sinusoidal_encoding(
@@ -284,10 +285,10 @@ def attention(
     A query meets the chunks of keys that its own chunk sees, by `causal`, `window`, `offset` and
     `key_lengths`; no task reads the others. A `mask` hides no chunk as a whole.
 
-    Beside the chunks, a task holds a partial result of the size of its queries, or merges four of
-    them in float64. ``n`` parts are merged in ``ceil(log(n, 4))`` levels, each of which adds at
-    most 2 units of the dtype's precision, times the largest value, to the error of
-    `ropewalk.attention`.
+    Partial results of the size of a chunk of queries are merged four at a time, ``n`` of them in
+    ``L = ceil(log(n, 4))`` levels: a worker of one thread holds at most ``3 L + 2`` beside the
+    chunks. Each level adds at most 2 units of the dtype's precision, times the largest value, to
+    the error of `ropewalk.attention`.
 
     References
     ----------
@@ -753,9 +754,12 @@ def _merged(
     if computing_meta:  # asked by array expressions, of an empty array
         return np.asarray(parts)
     of_queries = [part[..., 0] for part in parts]
-    merged = _part(
-        *rw.merge_attention([p["output"] for p in of_queries], [p["lse"] for p in of_queries])
-    )
+    merged: NDArray[np.void] = np.empty_like(of_queries[0])
+    for begin in range(0, merged.shape[-1], MERGED_ROWS):
+        to, *rows = (part[..., begin : begin + MERGED_ROWS] for part in (merged, *of_queries))
+        to["output"], to["lse"] = rw.merge_attention(
+            [row["output"] for row in rows], [row["lse"] for row in rows]
+        )
     return merged[..., None] if keepdims else merged
 
 
