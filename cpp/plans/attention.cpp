@@ -13,6 +13,28 @@ namespace {
 // Waking a thread pays from about a tenth of a millisecond on: so many products.
 constexpr std::int64_t parallel_products = std::int64_t{1} << 21;
 
+// The tiles of some groups of heads, whose keys and values are packed first.
+template <class T, class Room>
+void attend_packed(const Tiling<T>& tiling, std::int64_t first, std::int64_t end, T* memory,
+                   int threads, Room room, Interruption& interruption) {
+    const std::int64_t keys = tiling.attention().keys;
+    const std::int64_t blocks = (keys + block_keys - 1) / block_keys;
+    const auto pack = [&](std::int64_t index, int) {
+        const std::int64_t group = index / blocks, begin = index % blocks * block_keys;
+        tiling.pack(first + group, begin, std::min(keys, begin + block_keys),
+                    memory + group * tiling.group_elements());
+    };
+    run_tasks((end - first) * blocks, threads, Task(pack), interruption);
+    const Tiling<T> packed = tiling.packed(memory, first);
+    const std::int64_t tiles = tiling.group_tiles();
+    const auto run = [&](std::int64_t index, int worker) {
+        TileTask<T> task(packed, first * tiles + index, room(worker));
+        task.run(true, packed.part(0), worker, interruption);
+        task.finish();
+    };
+    run_tasks((end - first) * tiles, threads, Task(run), interruption);
+}
+
 template <class T>
 void attend_in(const Kernels& kernels, const Attention& attention, int threads) {
     const Tiling<T> tiling(kernels, attention);
@@ -33,9 +55,19 @@ void attend_in(const Kernels& kernels, const Attention& attention, int threads) 
     const auto room = [&](int worker) {
         return reinterpret_cast<char*>(rooms[static_cast<std::size_t>(worker)].data());
     };
+    Interruption interruption;
+    if (tiling.packs()) {
+        const std::int64_t groups = tiling.groups();
+        const std::int64_t at_once =
+            std::clamp<std::int64_t>(packed_elements / tiling.group_elements(), 1, groups);
+        const Scratch packed(at_once * tiling.group_elements() * std::int64_t{sizeof(T)} / 8 + 1);
+        for (std::int64_t first = 0; first < groups && !interruption.stops(0); first += at_once)
+            attend_packed(tiling, first, std::min(groups, first + at_once),
+                          reinterpret_cast<T*>(packed.data()), threads, room, interruption);
+        return;
+    }
     const std::int64_t left = tiling.partial_doubles();
     const Scratch partials(tiles * parts * left);
-    Interruption interruption;
     const auto run = [&](std::int64_t index, int worker) {
         const std::int64_t part = index % parts;
         TileTask<T> task(tiling, index / parts, room(worker));

@@ -32,9 +32,7 @@ class TileTask {
                 room_.sum,
                 room_.rescale,
                 room_.output},
-          keys_(tiling.row_of(a_.key, tiling.first_head(tile), 0)),
-          values_(a_.value_dim == 0 ? nullptr
-                                    : tiling.row_of(a_.value, tiling.first_head(tile), 0)) {
+          keys_(tiling.keys_of(tile)), values_(tiling.values_of(tile)) {
         std::int64_t index = tiling.first_head(tile) + tiling.first_query(tile) / a_.queries;
         std::int64_t row = tiling.first_query(tile) % a_.queries;
         Head head = head_of(index);
@@ -208,8 +206,7 @@ class TileTask {
 
     void meet(Interval block) {
         const std::int64_t keys = block.end - block.begin;
-        kernel_.score(tile_, rows(keys_, a_.key, a_.dim, block, room_.keys),
-                      static_cast<T>(a_.scale));
+        kernel_.score(tile_, rows(keys_, a_.dim, block, room_.keys), static_cast<T>(a_.scale));
         show(a_.stages.scores, block);
         if (a_.softcap != 0)
             tiling_.kernel().cap(room_.logits, (tiling_.few() ? block_keys : keys) * padded_,
@@ -224,7 +221,7 @@ class TileTask {
         if (a_.mask.data != nullptr)
             hide_masked(block);
         show(a_.stages.biased != nullptr ? a_.stages.biased : a_.stages.weights, block);
-        const Rows values = rows(values_, a_.value, a_.value_dim, block, room_.values);
+        const Rows values = rows(values_, a_.value_dim, block, room_.values);
         // Zero times NaN is NaN: values of masked keys must not be multiplied.
         const bool selective =
             kernel_.raise(tile_, keys) && !kernel_.all_finite(values, a_.value_dim);
@@ -238,18 +235,17 @@ class TileTask {
     }
 
     // Keys or values of a block where they are, or converted.
-    Rows rows(const char* data, const DataRows& of, std::int64_t dim, Interval block,
-              T* converted) const {
+    Rows rows(const Rows& all, std::int64_t width, Interval block, T* converted) const {
         const std::int64_t count = block.end - block.begin;
-        if (dim == 0)
+        if (width == 0)
             return {converted, 0, count};
-        const std::int64_t step = of.row_stride * element_bytes(a_.type);
-        const char* row = data + block.begin * step;
+        const std::int64_t step = all.stride * tiling_.key_bytes();
+        const char* row = static_cast<const char*>(all.first) + block.begin * step;
         if (!tiling_.converts())
-            return {row, of.row_stride, count};
+            return {row, all.stride, count};
         for (std::int64_t i = 0; i < count; ++i, row += step)
-            tiling_.read(row, dim, converted + i * dim);
-        return {converted, dim, count};
+            tiling_.read(row, width, converted + i * width);
+        return {converted, width, count};
     }
 
     // function(query, logits), which are those of the block's first key and the next ones.
@@ -389,7 +385,7 @@ class TileTask {
     std::int64_t count_, padded_; // queries, and with those that fill the vectors
     Room<T> room_;
     Tile<T> tile_;
-    const char *keys_, *values_;
+    Rows keys_, values_;
     Interval fewest_{}; // keys that all queries of the tile see
 };
 

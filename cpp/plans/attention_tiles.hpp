@@ -12,6 +12,10 @@ namespace ropewalk {
 
 // Few queries share their keys out among threads, so many at a time.
 constexpr std::int64_t part_keys = 64 * block_keys;
+// A copy of keys and values pays from so many tiles on. So many elements at once stay in the third
+// cache, and no copy of one head is larger than the most.
+constexpr std::int64_t packed_tiles = 4, packed_elements = std::int64_t{1} << 21,
+                       most_packed = std::int64_t{1} << 24;
 
 template <class T>
 constexpr Type computed_type = std::is_same_v<T, float> ? Type::float32 : Type::float64;
@@ -100,7 +104,7 @@ class Tiling {
           tiles_((queries_ + most_ - 1) / most_),
           parts_(few_ ? std::max<std::int64_t>(1, (a_.keys + part_keys - 1) / part_keys) : 1) {}
 
-    std::int64_t tiles() const { return queries_ == 0 ? 0 : product(a_.leading) / heads_ * tiles_; }
+    std::int64_t tiles() const { return groups() * tiles_; }
     std::int64_t parts() const { return parts_; } // of the keys of each tile
     Interval part(std::int64_t part) const {
         return parts_ == 1 ? Interval{0, a_.keys}
@@ -127,9 +131,54 @@ class Tiling {
         else
             return kernels_.attention64;
     }
-    // Whether keys and values are converted, block by block, before kernels read them.
+    // Whether keys and values are worth a copy as T, side by side, before tiles meet them.
+    bool packs() const {
+        return !few_ && a_.keys > 0 && tiles_ >= packed_tiles && group_elements() <= most_packed &&
+               (a_.type != computed_type<T> || a_.key.row_stride != a_.dim ||
+                (a_.value_dim > 0 && a_.value.row_stride != a_.value_dim));
+    }
+    // Whether they are converted, block by block, whenever a kernel reads them.
     bool converts() const {
-        return a_.type != computed_type<T> && !(few_ && few_kernels(a_.type).score != nullptr);
+        return a_.type != computed_type<T> && !packs() &&
+               !(few_ && few_kernels(a_.type).score != nullptr);
+    }
+    // Groups of heads that share keys and values, and the tiles of each.
+    std::int64_t groups() const { return queries_ == 0 ? 0 : product(a_.leading) / heads_; }
+    std::int64_t group_tiles() const { return tiles_; }
+    std::int64_t group_elements() const { return a_.keys * (a_.dim + a_.value_dim); }
+    // The same where those from that group on have been packed.
+    Tiling packed(const T* memory, std::int64_t first_group) const {
+        Tiling tiling = *this;
+        tiling.packed_ = memory;
+        tiling.first_packed_ = first_group;
+        return tiling;
+    }
+    // Copies some rows of a group to where all its keys, and then its values, are to be.
+    void pack(std::int64_t group, std::int64_t begin, std::int64_t end, T* memory) const {
+        const auto copy = [&](const Rows& rows, std::int64_t width, T* to) {
+            const std::int64_t step = rows.stride * element_bytes(a_.type);
+            const char* from = static_cast<const char*>(rows.first) + begin * step;
+            for (std::int64_t row = begin; row < end; ++row, from += step)
+                read(from, width, to + row * width);
+        };
+        const std::int64_t head = group * heads_;
+        copy(in_memory(a_.key, head, a_.dim), a_.dim, memory);
+        copy(in_memory(a_.value, head, a_.value_dim), a_.value_dim, memory + a_.keys * a_.dim);
+    }
+    // All keys and values that a tile meets, and the bytes of their elements.
+    std::int64_t key_bytes() const {
+        return packed_ == nullptr ? element_bytes(a_.type) : std::int64_t{sizeof(T)};
+    }
+    Rows keys_of(std::int64_t tile) const {
+        if (packed_ == nullptr)
+            return in_memory(a_.key, first_head(tile), a_.dim);
+        return {packed_ + (tile / tiles_ - first_packed_) * group_elements(), a_.dim, a_.keys};
+    }
+    Rows values_of(std::int64_t tile) const {
+        if (packed_ == nullptr)
+            return in_memory(a_.value, first_head(tile), a_.value_dim);
+        const auto* const keys = static_cast<const T*>(keys_of(tile).first);
+        return {keys + a_.keys * a_.dim, a_.value_dim, a_.keys};
     }
     const TileKernels<T>& tile_kernels() const {
         return few_ ? few_kernels(converts() ? computed_type<T> : a_.type) : kernel().many;
@@ -173,6 +222,11 @@ class Tiling {
     }
 
   private:
+    Rows in_memory(const DataRows& rows, std::int64_t head, std::int64_t width) const {
+        if (width == 0)
+            return {nullptr, 0, a_.keys};
+        return {row_of(rows, head, 0), rows.row_stride, a_.keys};
+    }
     const TileKernels<T>& few_kernels(Type type) const {
         return kernel().few[static_cast<std::size_t>(type)];
     }
@@ -189,6 +243,8 @@ class Tiling {
     std::int64_t heads_, queries_;
     bool few_;
     std::int64_t most_, tiles_, parts_;
+    const T* packed_ = nullptr;
+    std::int64_t first_packed_ = 0;
 };
 
 } // namespace ropewalk
