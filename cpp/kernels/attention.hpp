@@ -12,6 +12,7 @@
 #include "kernels/data.hpp"
 #include "kernels/exponential.hpp"
 #include "kernels/tile.hpp"
+#include "kernels/two.hpp"
 
 namespace {
 
@@ -175,21 +176,25 @@ void weigh(const Tile<T>& tile, std::int64_t keys) {
         Vector sums[4];
         for (Vector& sum : sums)
             sum = S::all(T{0});
-        const auto weigh_key = [&](std::int64_t key, Vector& sum) {
-            T* const logit = logits + key * row;
-            const Vector weight = exponential<S, T>(S::sub(S::get(logit), maximum));
-            S::put(logit, weight);
+        const auto put = [&](std::int64_t key, Vector weight, Vector& sum) {
+            S::put(logits + key * row, weight);
             sum = S::add(sum, weight);
+        };
+        const VectorOf<Two<S>, T> least{maximum, maximum};
+        const auto weigh_two = [&](std::int64_t key, Vector& sum, Vector& other) {
+            const VectorOf<Two<S>, T> two{S::get(logits + key * row),
+                                          S::get(logits + (key + 1) * row)};
+            const auto weight = exponential<Two<S>, T>(Two<S>::sub(two, least));
+            put(key, weight.first, sum);
+            put(key + 1, weight.second, other);
         };
         std::int64_t key = 0;
         for (; key + 4 <= keys; key += 4) {
-            weigh_key(key, sums[0]);
-            weigh_key(key + 1, sums[1]);
-            weigh_key(key + 2, sums[2]);
-            weigh_key(key + 3, sums[3]);
+            weigh_two(key, sums[0], sums[1]);
+            weigh_two(key + 2, sums[2], sums[3]);
         }
         for (int i = 0; key < keys; ++key, ++i)
-            weigh_key(key, sums[i]);
+            put(key, exponential<S, T>(S::sub(S::get(logits + key * row), maximum)), sums[i]);
         add_sums<S>(S::add(S::add(sums[0], sums[1]), S::add(sums[2], sums[3])), tile.sum + at);
     }
 }

@@ -154,6 +154,8 @@ class Problem:
     def _per_head(self, name: str, values: ArrayLike | None) -> NDArray[np.float64] | None:
         if values is None:
             return None
+        if type(values) is float and abs(values) <= self.largest:  # the checks below take 3 us
+            return np.array(values)
         array = _arrays.aligned(_floats(name, values), np.float64)
         _arrays.check_broadcast(name, array.shape, self.leading, "the leading axes")
         allowed = np.abs(array) <= self.largest
