@@ -12,8 +12,8 @@ import pytest
 
 import ropewalk as rw
 
-# Doctests of every module are collected, and this script needs transformers and PyTorch.
-collect_ignore = ["golden/rotary_families.py"]
+# Doctests of every module are collected, and these scripts need transformers, PyTorch, atheris.
+collect_ignore = ["fuzz_public.py", "golden/rotary_families.py"]
 
 # No deadline: the first call of a process makes tables, and machines that run tests are shared.
 hypothesis.settings.register_profile("ropewalk", deadline=None, derandomize=True, max_examples=200)
@@ -45,7 +45,7 @@ def run_python() -> RunPython:
         environment |= {k: v for k, v in variables.items() if v is not None}
         command = [sys.executable, "-c", code]
         return subprocess.run(
-            command, env=environment, capture_output=True, text=True, timeout=120, check=False
+            command, env=environment, capture_output=True, text=True, timeout=240, check=False
         )
 
     return run

@@ -10,6 +10,7 @@ import os
 import pickle
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from typing import Any
@@ -261,11 +262,13 @@ def calling(worker: subprocess.Popen[bytes]) -> Call:
     requests, answers = worker.stdin, worker.stdout
     assert requests is not None
     assert answers is not None
+    turn = threading.Lock()  # for tests that run in many threads at once
 
     def call(arguments: tuple[Any, ...], options: dict[str, Any]) -> Any:
-        pickle.dump((arguments, options), requests)
-        requests.flush()
-        return pickle.load(answers)
+        with turn:
+            pickle.dump((arguments, options), requests)
+            requests.flush()
+            return pickle.load(answers)
 
     return call
 

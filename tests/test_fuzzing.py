@@ -183,16 +183,8 @@ def parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
     return found
 
 
-# NumPy itself says so of infinite data, where it computes with them.
-@pytest.mark.filterwarnings("ignore:invalid value encountered in:RuntimeWarning")
-@pytest.mark.parametrize("name", FUNCTIONS)
-@settings(
-    max_examples=EXAMPLES,
-    derandomize="FUZZ_EXAMPLES" not in os.environ,
-    suppress_health_check=[HealthCheck.too_slow],
-)
-@given(data=st.data())
-def test_any_call_gives_a_result_or_a_clear_error(name: str, data: DataObject) -> None:
+def call(name: str, data: DataObject) -> None:
+    """Call a function with arguments drawn for it; an error of another kind comes through."""
     share = data.draw(some([0, 0, 1]), "odd arguments in ten")
     positional: list[Any] = []
     options: dict[str, Any] = {}
@@ -213,3 +205,16 @@ def test_any_call_gives_a_result_or_a_clear_error(name: str, data: DataObject) -
     with suppress(ValueError, TypeError, MemoryError):
         FUNCTIONS[name](*positional, **options)
     rw.set_num_threads(threads)
+
+
+# NumPy itself says so of infinite data, where it computes with them.
+@pytest.mark.filterwarnings("ignore:invalid value encountered in:RuntimeWarning")
+@pytest.mark.parametrize("name", FUNCTIONS)
+@settings(
+    max_examples=EXAMPLES,
+    derandomize="FUZZ_EXAMPLES" not in os.environ,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+@given(data=st.data())
+def test_any_call_gives_a_result_or_a_clear_error(name: str, data: DataObject) -> None:
+    call(name, data)

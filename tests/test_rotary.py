@@ -9,6 +9,7 @@ import os
 import pickle
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -1251,11 +1252,13 @@ def calling(worker: subprocess.Popen[bytes]) -> Call:
     requests, answers = worker.stdin, worker.stdout
     assert requests is not None
     assert answers is not None
+    turn = threading.Lock()  # for tests that run in many threads at once
 
     def call(name: str, arguments: tuple[Any, ...], options: dict[str, Any]) -> Any:
-        pickle.dump((name, arguments, options), requests)
-        requests.flush()
-        return pickle.load(answers)
+        with turn:
+            pickle.dump((name, arguments, options), requests)
+            requests.flush()
+            return pickle.load(answers)
 
     return call
 

@@ -3,8 +3,12 @@
 Results never depend on any of it (test_encodings.py).
 """
 
+import ast
 import asyncio
 import os
+import platform
+import shutil
+import subprocess
 import sys
 import threading
 from collections.abc import Iterator
@@ -19,6 +23,7 @@ from numpy.typing import NDArray
 from tests.conftest import RunPython
 
 import ropewalk as rw
+from ropewalk import _core
 
 ISAS = rw.show_config()["supported_isas"]
 GET_THREADS = "import ropewalk as rw; print(rw.get_num_threads())"
@@ -168,6 +173,53 @@ def test_an_unknown_instruction_set_is_refused(run_python: RunPython, isa: str) 
     assert result.returncode == 1
 
 
+# Older processors, emulated
+
+DIGESTS = """
+import hashlib
+import numpy as np
+import ropewalk as rw
+
+rng = np.random.default_rng(20170612)
+x = rng.standard_normal((2, 200, 64))
+results = {"isa": rw.show_config()["isa"]}
+for dtype in (np.float64, np.float32, np.float16):
+    q = x.astype(dtype)
+    for name, result in {
+        "table": rw.sinusoidal_encoding(range(2000), 64, dtype=dtype),
+        "table of any positions": rw.sinusoidal_encoding(1e6 * x[0, 0], 64, dtype=dtype),
+        "rotation": rw.rotate(q),
+        "rotation of halves": rw.rotate(q, range(9000, 9200), pairing="half"),
+        "softmax": rw.softmax(q, axis=1),
+        "attention": rw.attention(q, q[:, ::-1], q, causal=True),
+        "decoding": rw.attention(q[:, :1], q, q, softcap=2.0),
+    }.items():
+        results[name, np.dtype(dtype).name] = hashlib.sha256(result.tobytes()).hexdigest()
+print(results)
+"""
+
+
+# Nehalem has what NumPy asks for at least, and no AVX; QEMU knows AVX2 since version 7.2.
+@pytest.mark.skipif(
+    platform.machine() != "x86_64" or shutil.which("qemu-x86_64") is None,
+    reason="there is no qemu-x86_64, or Python runs on another processor",
+)
+@pytest.mark.parametrize(("cpu", "isa"), [("Nehalem", "scalar"), ("Haswell", "avx2")])
+def test_an_older_processor_gives_the_same_bits(run_python: RunPython, cpu: str, isa: str) -> None:
+    here = run_python(DIGESTS)
+    assert here.returncode == 0, here.stderr
+    emulated = subprocess.run(
+        ["qemu-x86_64", "-cpu", cpu, sys.executable, "-c", DIGESTS],
+        env={k: v for k, v in os.environ.items() if not k.startswith("ROPEWALK_")},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert emulated.returncode == 0, emulated.stderr
+    assert ast.literal_eval(emulated.stdout) == ast.literal_eval(here.stdout) | {"isa": isa}
+
+
 # The pool
 
 
@@ -295,6 +347,19 @@ def test_a_call_that_runs_out_of_memory_raises(run_python: RunPython, kib: int) 
     result = run_python(MEMORY.format(kib=kib))
     assert result.returncode == 0, result.stderr
     assert result.stdout in {"refused\n", "done\n"}
+
+
+# The extension module as a file
+
+
+@pytest.mark.skipif(
+    sys.platform != "linux" or shutil.which("nm") is None,
+    reason="the system's linker takes no version script, or there is no nm",
+)
+def test_the_core_exports_what_python_asks_for_and_nothing_else() -> None:
+    command = ["nm", "--dynamic", "--defined-only", "--format=posix", _core.__file__]
+    symbols = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert [line.split()[0] for line in symbols.splitlines()] == ["PyInit__core"]
 
 
 # What show_config says

@@ -603,7 +603,11 @@ def test_a_cell_is_short(value: float, text: str) -> None:
             lambda: closest_rows(np.array([[1], [np.inf]], ml_dtypes.bfloat16)),
             "table must be finite, got inf",
         ),
-        (lambda: closest_lag(1, 4), "length must be an integer from 2 to 2**53, got 1"),
+        (lambda: closest_lag(1, 4), "length must be an integer from 2 to 2**32, got 1"),
+        (
+            lambda: closest_lag(2**53, 4),
+            "length must be an integer from 2 to 2**32, got 9007199254740992",
+        ),
         (
             lambda: closest_lag(9, frequencies=axial(8)),
             "frequencies must have one axis, got 2",

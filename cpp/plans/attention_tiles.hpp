@@ -57,7 +57,7 @@ struct Room {
     Room(const Attention& a, bool converted, std::int64_t count, char* memory) {
         const auto take = [&](auto*& array, std::int64_t elements) {
             using Element = std::remove_reference_t<decltype(*array)>;
-            array = reinterpret_cast<Element*>(memory + bytes);
+            array = memory == nullptr ? nullptr : reinterpret_cast<Element*>(memory + bytes);
             bytes += (elements * static_cast<std::int64_t>(sizeof(Element)) + 63) / 64 * 64;
         };
         take(queries, a.dim * count);

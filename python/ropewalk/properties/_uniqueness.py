@@ -144,7 +144,8 @@ def closest_lag(
     Parameters
     ----------
     length : int
-        How many positions (tokens), from 2 to 2**53; the time grows with it, the memory does not.
+        How many positions (tokens), from 2 to 2**32; the time grows with it, the memory does not:
+        ten million take a second at a width of 8.
     dim : int, optional
         Width of the encoding, twice the number of pairs; even, from 2 to 2**20. May be left out
         where `frequencies` is given.
@@ -193,8 +194,8 @@ def closest_lag(
     """
     turning = one_axis(dim, base, frequencies)
     length = _arrays.integer("length", length)
-    if not 2 <= length <= _arrays.LARGEST_POSITION:
-        msg = f"length must be an integer from 2 to 2**53, got {length}"
+    if not 2 <= length <= 2**32:
+        msg = f"length must be an integer from 2 to 2**32, got {length}"
         raise ValueError(msg)
     rows = max(1, BLOCK // len(turning))
     best, lag = math.inf, 0
