@@ -213,6 +213,26 @@ def test_strides_change_no_bit(dtype: str, layout: str, queries: int) -> None:
         assert actual.flags.writeable
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"window": (20, 0), "offset": 900},
+        {"window": (None, 30), "offset": -100},
+        {"key_lengths": [0, 1, 1290]},
+        {"causal": True, "offset": [0, 1100, 40], "key_lengths": [300, 1290, 7]},
+    ],
+    ids=str,
+)
+@dtypes
+def test_of_keys_that_lie_apart_those_that_are_seen_are_met(
+    dtype: str, options: dict[str, Any]
+) -> None:
+    query, key, value = data(dtype, queries=200, keys=1300)
+    expected = rw.attention(query, key, value, **options)
+    apart = [x.swapaxes(1, 2).copy().swapaxes(1, 2) for x in (key, value)]
+    assert_same_bits(rw.attention(query, *apart, **options), expected)
+
+
 @pytest.mark.parametrize("queries", [1, 2, 3, 6, 20, 60, 300])
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 def test_half_types_get_what_float32_gets(dtype: str, queries: int) -> None:

@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "kernels/exponential.hpp"
+#include "kernels/tile.hpp"
 #include "kernels/two.hpp"
 
 namespace {
@@ -128,8 +129,12 @@ template <class S, class T>
 void weigh_elements(const T* x, std::int64_t count, T greatest, double* weights, double* sums) {
     const auto away = counted<S>(Two<S>::all(static_cast<double>(greatest)));
     auto sum = Two<S>::get(sums);
+    // What is looked at next is fetched meanwhile: the next row, or one of the next short ones.
+    constexpr std::int64_t short_rows = 4096;
+    const std::int64_t next = count < short_rows ? short_rows : count;
     std::int64_t i = 0;
     for (; i + softmax_lanes <= count; i += softmax_lanes) {
+        __builtin_prefetch(x + i + next);
         const auto weight = weight_of<S>(Two<S>::sub(get_sixteen<S>(x + i), away), T{});
         Two<S>::put(weights + i, weight);
         sum = Two<S>::add(sum, weight);
@@ -150,7 +155,7 @@ double total_of(const double* sums) {
     return S::sum(S::add(S::get(sums), S::get(sums + 8)));
 }
 
-// y = weights / sum
+// y = weights times 1 / sum
 template <class S, class T>
 void share_elements(const double* weights, std::int64_t count, double sum, T* y) {
     const auto share = share_of<S>(sum);
@@ -188,50 +193,69 @@ void softmax_rows(const T* x, std::int64_t x_stride, T* y, std::int64_t y_stride
     }
 }
 
-// Sixteen columns side by side, whose elements lie `step` apart, and their weights 16, a part at a
-// time.
+// Columns side by side, `sixteens` times sixteen of them, whose elements lie `step` apart, a part
+// at a time. Their weights lie side by side.
+
+// The processor does not see by itself that rows this far apart come next.
+constexpr std::int64_t fetched_rows = 8;
+
+// function(element, its first column)
+template <class Function>
+void each_sixteen(std::int64_t count, int sixteens, Function function) {
+    for (std::int64_t i = 0; i < count; ++i)
+        for (int at = 0; at < sixteens * softmax_lanes; at += softmax_lanes)
+            function(i, at);
+}
 
 template <class S, class T>
-void raise_columns(const T* x, std::int64_t step, std::int64_t count, double* greatest) {
-    auto largest = Two<S>::get(greatest);
-    for (std::int64_t i = 0; i < count; ++i)
-        largest = Two<S>::max(get_sixteen<S>(x + i * step), largest);
-    Two<S>::put(greatest, largest);
+void raise_columns(const T* x, std::int64_t step, std::int64_t count, int sixteens,
+                   double* greatest) {
+    each_sixteen(count, sixteens, [&](std::int64_t i, int at) {
+        __builtin_prefetch(x + (i + fetched_rows) * step + at);
+        const auto element = get_sixteen<S>(x + i * step + at);
+        Two<S>::put(greatest + at, Two<S>::max(element, Two<S>::get(greatest + at)));
+    });
 }
 
 // sums[lane of the element][column]
 template <class S, class T>
-void weigh_columns(const T* x, std::int64_t step, std::int64_t count, const double* greatest,
-                   double* weights, double* sums) {
-    const auto away = counted<S>(Two<S>::get(greatest));
-    for (std::int64_t i = 0; i < count; ++i) {
-        const auto weight = weight_of<S>(Two<S>::sub(get_sixteen<S>(x + i * step), away), T{});
-        Two<S>::put(weights + i * softmax_lanes, weight);
-        double* const sum = sums + i % softmax_lanes * softmax_lanes;
+void weigh_columns(const T* x, std::int64_t step, std::int64_t count, int sixteens,
+                   const double* greatest, double* weights, double* sums) {
+    const std::int64_t width = sixteens * softmax_lanes;
+    each_sixteen(count, sixteens, [&](std::int64_t i, int at) {
+        __builtin_prefetch(x + (i + fetched_rows) * step + at);
+        const auto away = counted<S>(Two<S>::get(greatest + at));
+        const auto weight = weight_of<S>(Two<S>::sub(get_sixteen<S>(x + i * step + at), away), T{});
+        Two<S>::put(weights + i * width + at, weight);
+        double* const sum = sums + i % softmax_lanes * width + at;
         Two<S>::put(sum, Two<S>::add(Two<S>::get(sum), weight));
-    }
+    });
 }
 
-// As total_of, column by column.
+// As total_of, column by column: the first sums become the totals.
 template <class S>
-void total_columns(const double* sums, double* totals) {
-    Sixteen<S> of[std::size_t{softmax_lanes}];
-    for (int lane = 0; lane < softmax_lanes; ++lane)
-        of[lane] = Two<S>::get(sums + lane * softmax_lanes);
+void total_columns(double* sums, int sixteens) {
+    const std::int64_t width = sixteens * softmax_lanes;
     for (int step = softmax_lanes / 2; step > 0; step /= 2)
-        for (int lane = 0; lane < step; ++lane)
-            of[lane] = Two<S>::add(of[lane], of[lane + step]);
-    Two<S>::put(totals, of[0]);
+        each_sixteen(step, sixteens, [&](std::int64_t lane, int at) {
+            double* const sum = sums + lane * width + at;
+            Two<S>::put(sum, Two<S>::add(Two<S>::get(sum), Two<S>::get(sum + step * width)));
+        });
 }
 
 template <class S, class T>
-void share_columns(const double* weights, std::int64_t count, const double* totals, T* y,
-                   std::int64_t step) {
-    const auto share = share_of<S>(Two<S>::get(totals));
-    for (std::int64_t i = 0; i < count; ++i) {
-        const auto weight = Two<S>::get(weights + i * softmax_lanes);
-        put_sixteen<S>(y + i * step, Two<S>::mul(weight, share));
-    }
+void share_columns(const double* weights, std::int64_t count, int sixteens, const double* totals,
+                   T* y, std::int64_t step) {
+    const std::int64_t width = sixteens * softmax_lanes;
+    alignas(64) double shares[std::size_t{ropewalk::most_sixteens * softmax_lanes}];
+    each_sixteen(1, sixteens, [&](std::int64_t, int at) {
+        Two<S>::put(shares + at, share_of<S>(Two<S>::get(totals + at)));
+    });
+    each_sixteen(count, sixteens, [&](std::int64_t i, int at) {
+        __builtin_prefetch(y + (i + fetched_rows) * step + at, 1);
+        const auto weight = Two<S>::get(weights + i * width + at);
+        put_sixteen<S>(y + i * step + at, Two<S>::mul(weight, Two<S>::get(shares + at)));
+    });
 }
 
 } // namespace

@@ -1,4 +1,5 @@
-// What kernels and plans of attention both speak of. Declarations only, as kernels/table.hpp.
+// What kernels and plans of attention, and of softmax, both speak of. Declarations only, as
+// kernels/table.hpp.
 #pragma once
 
 #include <cstdint>
@@ -86,5 +87,8 @@ struct AttentionKernels {
     // weights = e^(logits - maximum) / sum, along one row
     void (*weigh_row)(const T* logits, std::int64_t keys, T maximum, double sum, T* weights);
 };
+
+// Of columns that softmax takes side by side, at most, in sixteens.
+inline constexpr int most_sixteens = 4;
 
 } // namespace ropewalk

@@ -12,17 +12,23 @@ namespace {
 
 // Waking a thread pays from about a tenth of a millisecond on: so many products.
 constexpr std::int64_t parallel_products = std::int64_t{1} << 21;
+// Of keys that are packed, what a task takes.
+constexpr std::int64_t packed_keys = 1024;
 
 // The tiles of some groups of heads, whose keys and values are packed first.
 template <class T, class Room>
 void attend_packed(const Tiling<T>& tiling, std::int64_t first, std::int64_t end, T* memory,
                    int threads, Room room, Interruption& interruption) {
     const std::int64_t keys = tiling.attention().keys;
-    const std::int64_t blocks = (keys + block_keys - 1) / block_keys;
+    const std::int64_t blocks = (keys + packed_keys - 1) / packed_keys;
     const auto pack = [&](std::int64_t index, int) {
-        const std::int64_t group = index / blocks, begin = index % blocks * block_keys;
-        tiling.pack(first + group, begin, std::min(keys, begin + block_keys),
-                    memory + group * tiling.group_elements());
+        const std::int64_t group = index / blocks, begin = index % blocks * packed_keys;
+        // Blocks begin at the last of multiples of block_step before what is seen.
+        const Interval seen = tiling.seen_by_group(first + group);
+        const std::int64_t from = std::max(begin, seen.begin / block_step * block_step);
+        const std::int64_t to = std::min({keys, begin + packed_keys, seen.end});
+        if (from < to)
+            tiling.pack(first + group, from, to, memory + group * tiling.group_elements());
     };
     run_tasks((end - first) * blocks, threads, Task(pack), interruption);
     const Tiling<T> packed = tiling.packed(memory, first);

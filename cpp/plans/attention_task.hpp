@@ -137,9 +137,6 @@ class TileTask {
     }
     Query<T> query(const Head& head, std::int64_t row) const {
         const std::int64_t place = row + head.offset;
-        const auto within = [&](std::int64_t key) {
-            return std::clamp(key, std::int64_t{0}, head.keys);
-        };
         return {head.index,
                 row,
                 place,
@@ -148,8 +145,7 @@ class TileTask {
                 head.data + row * a_.query.row_stride * element_bytes(a_.type),
                 head.mask == nullptr ? nullptr : head.mask + row * a_.mask.query_stride,
                 head.bias == nullptr ? nullptr : head.bias + row * tiling_.bias().query_stride,
-                {a_.left == unlimited ? 0 : within(place - a_.left),
-                 a_.right == unlimited ? head.keys : within(place + a_.right + 1)}};
+                tiling_.seen(place, head.keys)};
     }
 
     void begin(bool with_sinks) {

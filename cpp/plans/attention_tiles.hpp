@@ -153,6 +153,27 @@ class Tiling {
         tiling.first_packed_ = first_group;
         return tiling;
     }
+    // What a query at that place sees of the first keys.
+    Interval seen(std::int64_t place, std::int64_t keys) const {
+        const auto within = [&](std::int64_t key) {
+            return std::clamp(key, std::int64_t{0}, keys);
+        };
+        return {a_.left == unlimited ? 0 : within(place - a_.left),
+                a_.right == unlimited ? keys : within(place + a_.right + 1)};
+    }
+    // What some query of a group may see, from the first one of each head to the last one.
+    Interval seen_by_group(std::int64_t group) const {
+        if (a_.stages.weights != nullptr)
+            return {0, a_.keys}; // stages show what is masked too
+        Interval all{a_.keys, 0};
+        for (std::int64_t index = group * heads_; index < (group + 1) * heads_; ++index) {
+            const std::int64_t keys = value_of(a_.key_lengths, index, a_.keys);
+            const std::int64_t place = value_of(a_.offset, index, std::int64_t{0});
+            all = {std::min(all.begin, seen(place, keys).begin),
+                   std::max(all.end, seen(place + a_.queries - 1, keys).end)};
+        }
+        return all;
+    }
     // Copies some rows of a group to where all its keys, and then its values, are to be.
     void pack(std::int64_t group, std::int64_t begin, std::int64_t end, T* memory) const {
         const auto copy = [&](const Rows& rows, std::int64_t width, T* to) {

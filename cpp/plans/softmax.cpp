@@ -10,7 +10,8 @@
 namespace ropewalk {
 namespace {
 
-// What a task has at least; and what is made in the first cache before it is streamed.
+// A task has so many elements or one row, or one group of columns; so many are made in the first
+// cache before they are streamed.
 constexpr std::int64_t task_elements = std::int64_t{1} << 14, staged_elements = 2048;
 
 std::int64_t rows_of(const Softmax& s) {
@@ -18,21 +19,23 @@ std::int64_t rows_of(const Softmax& s) {
                            std::multiplies<>());
 }
 
-// task(begin, end, room): up to `count` rows or columns of the length of the softmax.
+// task(begin, end, room) of `count` rows, or groups of columns, of so many elements each.
 template <class T, class Function>
-void each_task(const Softmax& s, std::int64_t count, std::int64_t multiple, int threads,
+void each_task(const Softmax& s, std::int64_t count, std::int64_t elements, int threads,
                Function task) {
-    const std::int64_t at_least = multiple * std::max<std::int64_t>(1, s.length);
-    const std::int64_t most = multiple * std::max<std::int64_t>(1, task_elements / at_least);
+    if (rows_of(s) * s.length * element_bytes(s.type) < parallel_bytes)
+        threads = 1;
+    const std::int64_t most =
+        std::max<std::int64_t>(1, task_elements / std::max<std::int64_t>(1, elements));
     const std::int64_t tasks = (count + most - 1) / most;
     std::vector<Scratch> rooms;
     const auto workers = static_cast<std::size_t>(std::min<std::int64_t>(threads, tasks));
     rooms.reserve(workers);
     for (std::size_t i = 0; i < workers; ++i)
-        rooms.emplace_back(Room<T>::doubles);
+        rooms.emplace_back(SoftmaxRoom<T>::doubles);
     Interruption interruption;
     const auto run = [&](std::int64_t index, int worker) {
-        const Room<T> room(rooms[static_cast<std::size_t>(worker)], worker, interruption);
+        const SoftmaxRoom<T> room(rooms[static_cast<std::size_t>(worker)], worker, interruption);
         task(index * most, std::min(count, (index + 1) * most), room);
     };
     run_tasks(tasks, threads, Task(run), interruption);
@@ -40,28 +43,28 @@ void each_task(const Softmax& s, std::int64_t count, std::int64_t multiple, int 
 
 // task(row): the rows, part by part.
 template <class T, class Function>
-void each_row(const Elements<T>& e, const Strided<void>* y, int threads, Function task) {
-    each_task<T>(e.s_, rows_of(e.s_), 1, threads,
-                 [&](std::int64_t begin, std::int64_t end, const Room<T>& room) {
+void each_row(const SoftmaxElements<T>& e, const Strided<void>* y, int threads, Function task) {
+    each_task<T>(e.s_, rows_of(e.s_), e.s_.length, threads,
+                 [&](std::int64_t begin, std::int64_t end, const SoftmaxRoom<T>& room) {
                      for (std::int64_t index = begin; index < end; ++index) {
-                         Row<T> row(e, index, y, room);
+                         SoftmaxRow<T> row(e, index, y, room);
                          task(row, index);
                      }
                  });
 }
 
-// The same for columns side by side, sixteen along the last of the leading axes.
+// The same for columns side by side along the last of the leading axes: task(columns, the first).
 template <class T, class Function>
-void each_column(const Elements<T>& e, const Strided<void>* y, int threads, Function task) {
-    const std::int64_t line = e.s_.leading.back();
-    const std::int64_t groups = (line + side_by_side - 1) / side_by_side;
-    each_task<T>(e.s_, rows_of(e.s_) / line * groups, side_by_side, threads,
-                 [&](std::int64_t begin, std::int64_t end, const Room<T>& room) {
+void each_column(const SoftmaxElements<T>& e, const Strided<void>* y, int threads, Function task) {
+    const std::int64_t line = e.s_.leading.back(), width = SoftmaxColumns<T>::most_columns;
+    const std::int64_t groups = (line + width - 1) / width;
+    each_task<T>(e.s_, rows_of(e.s_) / line * groups, e.s_.length * std::min(line, width), threads,
+                 [&](std::int64_t begin, std::int64_t end, const SoftmaxRoom<T>& room) {
                      for (std::int64_t group = begin; group < end; ++group) {
-                         const std::int64_t first = group % groups * side_by_side;
+                         const std::int64_t first = group % groups * width;
                          const std::int64_t index = group / groups * line + first;
-                         Columns<T> columns(e, index, std::min(side_by_side, line - first), y,
-                                            room);
+                         SoftmaxColumns<T> columns(e, index, std::min(width, line - first), y,
+                                                   room);
                          task(columns, index);
                      }
                  });
@@ -70,8 +73,8 @@ void each_column(const Elements<T>& e, const Strided<void>* y, int threads, Func
 // Rows along the last axis, from that index on; returns how many. Streamed, they are made in memory
 // of ours, as many as the first cache holds, or one.
 template <class T>
-std::int64_t rows_at_once(const Elements<T>& e, const Strided<void>& y, std::int64_t index,
-                          std::int64_t end, bool streamed, const Room<T>& room) {
+std::int64_t rows_at_once(const SoftmaxElements<T>& e, const Strided<void>& y, std::int64_t index,
+                          std::int64_t end, bool streamed, const SoftmaxRoom<T>& room) {
     const Softmax& s = e.s_;
     const std::int64_t line = s.leading.empty() ? 1 : s.leading.back();
     const std::int64_t some =
@@ -91,11 +94,12 @@ std::int64_t rows_at_once(const Elements<T>& e, const Strided<void>& y, std::int
 
 // Rows that kernels read and write where they are.
 template <class T>
-void softmax_whole_rows(const Elements<T>& e, const Strided<void>& y, Stores stores, int threads) {
+void softmax_whole_rows(const SoftmaxElements<T>& e, const Strided<void>& y, Stores stores,
+                        int threads) {
     const bool streamed = stores == Stores::streamed && e.kernels_.stream != nullptr &&
                           (e.s_.leading.empty() || y.strides.back() == e.s_.length);
-    each_task<T>(e.s_, rows_of(e.s_), 1, threads,
-                 [&](std::int64_t begin, std::int64_t end, const Room<T>& room) {
+    each_task<T>(e.s_, rows_of(e.s_), e.s_.length, threads,
+                 [&](std::int64_t begin, std::int64_t end, const SoftmaxRoom<T>& room) {
                      for (std::int64_t index = begin; index < end;)
                          index += rows_at_once(e, y, index, end, streamed, room);
                      if (streamed)
@@ -123,7 +127,7 @@ bool has_columns(Softmax& s, std::vector<std::int64_t>& result) {
 template <class T>
 void softmax_in(const Kernels& kernels, Softmax s, Strided<void> y, Stores stores, int threads) {
     const bool columns = has_columns(s, y.strides) && y.strides.back() == 1;
-    const Elements<T> e(kernels, s);
+    const SoftmaxElements<T> e(kernels, s);
     const auto share = [](auto& part, std::int64_t) { share_parts(part); };
     if (columns)
         each_column(e, &y, threads, share);
@@ -134,14 +138,16 @@ void softmax_in(const Kernels& kernels, Softmax s, Strided<void> y, Stores store
 }
 
 // Of what has inf: inf, but NaN beside NaN.
-double sum_with_infinity(const Elements<double>& e, std::int64_t index, const Room<double>& room) {
-    Row<double> row(e, index, nullptr, room);
+double sum_with_infinity(const SoftmaxElements<double>& e, std::int64_t index,
+                         const SoftmaxRoom<double>& room) {
+    SoftmaxRow<double> row(e, index, nullptr, room);
     double sum = 0;
-    each_part(row.length(), Row<double>::most, room, [&](std::int64_t begin, std::int64_t count) {
-        row.load(begin, count);
-        for (std::int64_t i = 0; i < count; ++i)
-            sum += row.elements()[i] < 0 ? 0 : row.elements()[i];
-    });
+    each_part(row.length(), SoftmaxRow<double>::most, room,
+              [&](std::int64_t begin, std::int64_t count) {
+                  row.load(begin, count);
+                  for (std::int64_t i = 0; i < count; ++i)
+                      sum += row.elements()[i] < 0 ? 0 : row.elements()[i];
+              });
     return sum;
 }
 
@@ -162,7 +168,7 @@ void logsumexp(const Kernels& kernels, const Softmax& given, double* logs, int t
     for (std::size_t axis = s.leading.size(); axis-- > 0; stride *= s.leading[axis])
         result.strides[axis] = stride;
     const bool columns = has_columns(s, result.strides);
-    const Elements<double> e(kernels, s);
+    const SoftmaxElements<double> e(kernels, s);
     const auto take_log = [&](auto& part, std::int64_t index) {
         sum_parts(part);
         for (std::int64_t i = 0; i < part.count(); ++i) {

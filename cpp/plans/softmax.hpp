@@ -1,5 +1,4 @@
-// Softmax along the last axis of an array, in float32 or float64, and the logarithm of its sum, in
-// float64.
+// Softmax along the last axis of an array, and the logarithm of its sum, computed in float64.
 #pragma once
 
 #include <cstdint>

@@ -13,7 +13,7 @@
 namespace ropewalk {
 
 // Elements of a part: the second cache holds their weights.
-constexpr std::int64_t part_elements = 16384;
+constexpr std::int64_t part_elements = 65536;
 // Columns that a kernel takes, and lanes of sums.
 constexpr std::int64_t side_by_side = 16;
 
@@ -47,9 +47,9 @@ inline void copy_apart(std::int64_t bytes, const void* from, std::int64_t from_s
 
 // Elements in memory, and as T: float32, or float64 where it would not hold them.
 template <class T>
-class Elements {
+class SoftmaxElements {
   public:
-    Elements(const Kernels& kernels, const Softmax& softmax)
+    SoftmaxElements(const Kernels& kernels, const Softmax& softmax)
         : kernels_(kernels), s_(softmax), bytes_(element_bytes(softmax.type)) {}
 
     const SoftmaxKernels<T>& kernel() const {
@@ -103,7 +103,7 @@ class Elements {
 
 // What a thread needs for a part: weights, elements as T, those in memory, bytes of a mask.
 template <class T>
-struct Room {
+struct SoftmaxRoom {
     double* weights;
     T* elements;
     void* packed;
@@ -111,7 +111,7 @@ struct Room {
     int worker;
     Interruption& interruption;
 
-    Room(const Scratch& scratch, int number, Interruption& ends)
+    SoftmaxRoom(const Scratch& scratch, int number, Interruption& ends)
         : weights(scratch.data()), elements(reinterpret_cast<T*>(weights + part_elements)),
           packed(weights + 2 * part_elements),
           counts(reinterpret_cast<std::uint8_t*>(weights + 3 * part_elements)), worker(number),
@@ -121,9 +121,10 @@ struct Room {
 
 // A row that is read part by part.
 template <class T>
-class Row {
+class SoftmaxRow {
   public:
-    Row(const Elements<T>& all, std::int64_t index, const Strided<void>* y, const Room<T>& room)
+    SoftmaxRow(const SoftmaxElements<T>& all, std::int64_t index, const Strided<void>* y,
+               const SoftmaxRoom<T>& room)
         : e_(all), room_(room), x_(offset_of(all.s_.leading, all.s_.x, index)),
           mask_(all.s_.mask.data == nullptr ? 0 : offset_of(all.s_.leading, all.s_.mask, index)),
           result_(y), y_(y == nullptr ? 0 : offset_of(all.s_.leading, *y, index)) {}
@@ -170,15 +171,15 @@ class Row {
     }
 
     std::int64_t length() const { return e_.s_.length; }
-    const Room<T>& room() const { return room_; }
+    const SoftmaxRoom<T>& room() const { return room_; }
     const T* elements() const { return elements_; }
     std::int64_t count() const { return 1; }
     double greatest(std::int64_t) const { return static_cast<double>(greatest_); }
     double total(std::int64_t) const { return total_; }
 
   private:
-    const Elements<T>& e_;
-    const Room<T>& room_;
+    const SoftmaxElements<T>& e_;
+    const SoftmaxRoom<T>& room_;
     std::int64_t x_, mask_;
     const Strided<void>* result_;
     std::int64_t y_;
@@ -189,56 +190,65 @@ class Row {
     double total_ = 0;
 };
 
-// Up to sixteen columns side by side, which are read part by part.
+// Columns side by side, which are read part by part: up to four times sixteen, so that memory is
+// read in long pieces.
 template <class T>
-class Columns {
+class SoftmaxColumns {
   public:
-    static constexpr std::int64_t most = part_elements / side_by_side;
+    static constexpr std::int64_t most_columns = most_sixteens * side_by_side;
+    static constexpr std::int64_t most = part_elements / most_columns;
 
-    Columns(const Elements<T>& all, std::int64_t index, std::int64_t columns,
-            const Strided<void>* y, const Room<T>& room)
-        : e_(all), room_(room), columns_(columns), whole_(columns == side_by_side && all.plain()),
+    SoftmaxColumns(const SoftmaxElements<T>& all, std::int64_t index, std::int64_t columns,
+                   const Strided<void>* y, const SoftmaxRoom<T>& room)
+        : e_(all), room_(room), columns_(columns),
+          sixteens_(static_cast<int>((columns + side_by_side - 1) / side_by_side)),
+          width_(sixteens_ * side_by_side), whole_(columns == width_ && all.plain()),
           x_(offset_of(all.s_.leading, all.s_.x, index)),
           mask_(all.s_.mask.data == nullptr ? 0 : offset_of(all.s_.leading, all.s_.mask, index)),
           result_(y), y_(y == nullptr ? 0 : offset_of(all.s_.leading, *y, index)) {
-        std::fill_n(greatest_, side_by_side, -HUGE_VAL);
+        std::fill_n(greatest_, most_columns, -HUGE_VAL);
+        std::fill_n(sums_, width_ * side_by_side, 0.0);
     }
 
     void load(std::int64_t begin, std::int64_t count) {
         const Strided<const void>& x = e_.s_.x;
-        step_ = whole_ ? x.step : side_by_side;
+        step_ = whole_ ? x.step : width_;
         elements_ = whole_ ? static_cast<const T*>(e_.at(x, x_ + begin * x.step)) : room_.elements;
         if (whole_)
             return;
         for (std::int64_t i = 0; i < count; ++i) {
-            T* const row = room_.elements + i * side_by_side;
+            T* const row = room_.elements + i * width_;
             e_.read(e_.at(x, x_ + (begin + i) * x.step), counted(begin + i), columns_, row);
-            std::fill(row + columns_, row + side_by_side, T{0});
+            std::fill(row + columns_, row + width_, T{0});
         }
     }
     void raise(std::int64_t count) {
-        e_.kernel().raise_columns(elements_, step_, count, greatest_);
+        e_.kernel().raise_columns(elements_, step_, count, sixteens_, greatest_);
     }
     void weigh(std::int64_t count) {
-        e_.kernel().weigh_columns(elements_, step_, count, greatest_, room_.weights, sums_);
+        e_.kernel().weigh_columns(elements_, step_, count, sixteens_, greatest_, room_.weights,
+                                  sums_);
     }
-    void total() { e_.kernels_.total_columns(sums_, totals_); }
+    void total() {
+        e_.kernels_.total_columns(sums_, sixteens_);
+        std::copy_n(sums_, width_, totals_);
+    }
     void store(std::int64_t begin, std::int64_t count) {
-        void* const to = e_.at(*result_, y_ + begin * result_->step);
+        const Strided<void>& y = *result_;
         if (whole_) {
-            e_.kernel().share_columns(room_.weights, count, totals_, static_cast<T*>(to),
-                                      result_->step);
+            auto* const to = static_cast<T*>(e_.at(y, y_ + begin * y.step));
+            e_.kernel().share_columns(room_.weights, count, sixteens_, totals_, to, y.step);
             return;
         }
-        e_.kernels_.softmax64.share_columns(room_.weights, count, totals_, room_.weights,
-                                            side_by_side);
+        e_.kernels_.softmax64.share_columns(room_.weights, count, sixteens_, totals_, room_.weights,
+                                            width_);
         for (std::int64_t i = 0; i < count; ++i)
-            e_.write(room_.weights + i * side_by_side, counted(begin + i), columns_,
-                     e_.at(*result_, y_ + (begin + i) * result_->step));
+            e_.write(room_.weights + i * width_, counted(begin + i), columns_,
+                     e_.at(y, y_ + (begin + i) * y.step));
     }
 
     std::int64_t length() const { return e_.s_.length; }
-    const Room<T>& room() const { return room_; }
+    const SoftmaxRoom<T>& room() const { return room_; }
     std::int64_t count() const { return columns_; }
     double greatest(std::int64_t column) const { return greatest_[column]; }
     double total(std::int64_t column) const { return totals_[column]; }
@@ -255,23 +265,26 @@ class Columns {
         return room_.counts;
     }
 
-    const Elements<T>& e_;
-    const Room<T>& room_;
+    const SoftmaxElements<T>& e_;
+    const SoftmaxRoom<T>& room_;
     std::int64_t columns_;
+    int sixteens_;
+    std::int64_t width_;
     bool whole_; // the kernels read and write memory itself
     std::int64_t x_, mask_;
     const Strided<void>* result_;
     std::int64_t y_;
     const T* elements_ = nullptr;
     std::int64_t step_ = 0;
-    alignas(64) double greatest_[side_by_side];
-    alignas(64) double sums_[side_by_side * side_by_side] = {};
-    alignas(64) double totals_[side_by_side];
+    alignas(64) double greatest_[most_columns];
+    alignas(64) double sums_[side_by_side * most_columns];
+    alignas(64) double totals_[most_columns];
 };
 
 // function(begin, count)
 template <class T, class Function>
-void each_part(std::int64_t length, std::int64_t most, const Room<T>& room, Function function) {
+void each_part(std::int64_t length, std::int64_t most, const SoftmaxRoom<T>& room,
+               Function function) {
     for (std::int64_t begin = 0; begin < length && !room.interruption.stops(room.worker);
          begin += most)
         function(begin, std::min(most, length - begin));

@@ -9,7 +9,7 @@
 
 namespace ropewalk {
 
-// Softmax of rows of T, and of sixteen columns side by side, whose elements lie `step` apart.
+// Softmax of rows of T, and of columns side by side, in sixteens, whose elements lie `step` apart.
 // Weights are e^(x - greatest); they and sums are of float64. Sums, sixteen of every row or column,
 // begin as 0, and go from part to part, which begin at multiples of sixteen.
 template <class T>
@@ -20,14 +20,15 @@ struct SoftmaxKernels {
 
     T (*largest)(const T* x, std::int64_t count);
     void (*weigh)(const T* x, std::int64_t count, T greatest, double* weights, double* sums);
-    // y = weights / total, or 0 where nothing was summed.
+    // y = weights times 1 / total, or 0 where nothing was summed.
     void (*share)(const double* weights, std::int64_t count, double total, T* y);
 
-    void (*raise_columns)(const T* x, std::int64_t step, std::int64_t count, double* greatest);
-    void (*weigh_columns)(const T* x, std::int64_t step, std::int64_t count, const double* greatest,
-                          double* weights, double* sums);
-    void (*share_columns)(const double* weights, std::int64_t count, const double* totals, T* y,
-                          std::int64_t step);
+    void (*raise_columns)(const T* x, std::int64_t step, std::int64_t count, int sixteens,
+                          double* greatest);
+    void (*weigh_columns)(const T* x, std::int64_t step, std::int64_t count, int sixteens,
+                          const double* greatest, double* weights, double* sums);
+    void (*share_columns)(const double* weights, std::int64_t count, int sixteens,
+                          const double* totals, T* y, std::int64_t step);
 };
 
 struct Kernels {
@@ -64,8 +65,8 @@ struct Kernels {
     SoftmaxKernels<float> softmax32;
     SoftmaxKernels<double> softmax64;
     double (*total)(const double* sums);
-    void (*total_columns)(const double* sums, double* totals);
-    double (*exponential)(double x); // of 0 and less, as in attention
+    void (*total_columns)(double* sums, int sixteens); // the first sums become the totals
+    double (*exponential)(double x);                   // of 0 and less, as in attention
 
     // A copy whose stores pass the cache by; null where there are none.
     void (*stream)(const void* from, void* to, std::int64_t bytes);

@@ -129,7 +129,9 @@ def attention(
     overflow from the 128th part of the largest number on.
 
     No array of query length times key length is made: what is needed beside the result does not
-    grow with the lengths. Half types compute in float32 and round at the end. float32 is summed in
+    grow with the lengths, but for a copy of the keys and values of a head, up to 2**24 elements,
+    where many queries meet them and they are of half a type or their rows lie apart. Half types
+    compute in float32 and round at the end. float32 is summed in
     float32 over 128 keys and in float64 over those, so its error does not grow with the number of
     keys: for standard normal data it is below 2e-6. float64 errors are bounded by
     ``delta sum_j a_j |v_j - o| + (2 + n) 2**-53 sum_j a_j |v_j|`` with weights ``a``, ``n`` keys

@@ -22,7 +22,8 @@ def softmax(
 ) -> NDArray[Any]:
     r"""Softmax: exponentials that sum to 1.
 
-    ``exp(scale x_i)`` over the sum of them along the axis, without overflow for any finite `x`.
+    ``exp(scale x_i)`` over the sum of them along the axis, without overflow for any finite
+    ``scale * x``.
 
     Parameters
     ----------
@@ -63,10 +64,12 @@ def softmax(
     -----
     Computed in float64 whatever the dtype, and rounded once. Exponentials of float32 and half
     types are within ``2**-33`` of themselves there, so results are within 0.51 units in the last
-    place, and no larger logit gets a smaller one. Results that are no normal float64 beside the
-    largest are 0. float64 is within ``(n / 8 + 8 + |s| + |s - m|) 2**-53`` of the result, relative,
-    where ``s`` is ``scale * x`` and ``m`` the largest of them, for both are rounded. The same bits
-    whatever the axis, the strides, the number of threads and the instruction set.
+    place, and of two logits that are ``2**-32`` and more apart the larger one never gets a smaller
+    result. Results that are no normal float64 beside the largest are 0. float64 is within
+    ``(n / 8 + 8 + |s - m|) 2**-53`` of the result, relative, where ``s`` is ``scale * x`` and ``m``
+    the largest of them. A scale other than 1 rounds those products: ``(|s| + |m|) 2**-53`` more, in
+    every dtype. The same bits whatever the axis, the strides, the number of threads and the
+    instruction set, but for those of NaN.
 
     References
     ----------
@@ -163,7 +166,8 @@ def logsumexp(x: ArrayLike, /, *, axis: int = -1, mask: ArrayLike | None = None)
             None if counts is None else _with_last(counts, along),
             get_num_threads(),
         )
-    return sums.astype(array.dtype, copy=False)
+    with np.errstate(over="ignore"):
+        return sums.astype(array.dtype, copy=False)
 
 
 def _counts(mask: ArrayLike | None, x: NDArray[Any]) -> NDArray[np.bool_] | None:
