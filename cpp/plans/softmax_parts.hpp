@@ -14,7 +14,7 @@ namespace ropewalk {
 
 // Elements of a part: the second cache holds their weights.
 constexpr std::int64_t part_elements = 65536;
-// Columns that a kernel takes, and lanes of sums.
+// Kernels take columns in multiples of that, and have as many lanes of sums.
 constexpr std::int64_t side_by_side = 16;
 
 template <class T>
