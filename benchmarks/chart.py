@@ -83,7 +83,10 @@ def main() -> None:
     parser.add_argument("source", type=Path, metavar="FILE.json")
     parser.add_argument("target", type=Path, metavar="OUT.svg")
     given = parser.parse_args()
-    records = json.loads(given.source.read_text(encoding="utf-8"))
+    try:
+        records = json.loads(given.source.read_text(encoding="utf-8"))
+    except OSError as error:
+        parser.error(f"FILE.json must be a file to read: {error}")
     # The same figures make the same bytes.
     with mpl.rc_context({"svg.hashsalt": "ropewalk", "font.size": 11.0}):
         chart(records).savefig(given.target, metadata={"Date": None})
