@@ -1,5 +1,7 @@
 #include "bindings/bindings.hpp"
 
+#include <cstdlib>
+
 namespace py = pybind11;
 
 namespace ropewalk {
@@ -11,6 +13,23 @@ bool is_c_contiguous(const py::array& array) {
 void require(bool condition, const char* message) {
     if (!condition)
         throw py::value_error(message);
+}
+
+bool is_plain_array(const py::handle& handle) {
+    return Py_IS_TYPE(handle.ptr(), py::detail::npy_api::get().PyArray_Type_) &&
+           (py::detail::array_proxy(handle.ptr())->flags &
+            py::detail::npy_api::NPY_ARRAY_ALIGNED_) != 0;
+}
+
+bool has_rows(const py::handle& handle) {
+    if (!is_plain_array(handle))
+        return false;
+    const auto array = py::reinterpret_borrow<py::array>(handle);
+    return array.ndim() >= 2 && array.strides(array.ndim() - 1) == array.itemsize();
+}
+
+bool is_native_float(const py::dtype& dtype) {
+    return dtype.kind() == 'f' && dtype.byteorder() == '=' && dtype.itemsize() <= 8;
 }
 
 void check_out(const py::array& out, std::int64_t elements) {
@@ -30,6 +49,30 @@ Type type_of(const py::array& array) {
     default:
         throw py::value_error("an array of a floating type");
     }
+}
+
+std::optional<std::int64_t> plain_position(const py::handle& value) {
+    if (!PyLong_CheckExact(value.ptr()))
+        return {};
+    int beyond = 0;
+    const std::int64_t integer = PyLong_AsLongLongAndOverflow(value.ptr(), &beyond);
+    if (beyond != 0 || integer > largest_position || integer < -largest_position)
+        return {};
+    return integer;
+}
+
+std::optional<Positions> plain_range(const py::handle& range) {
+    const py::object begin = range.attr("start"), step = range.attr("step");
+    const auto count = PyObject_Size(range.ptr());
+    const auto first = plain_position(begin), by = plain_position(step);
+    if (count < 0)
+        PyErr_Clear(); // more than a size holds
+    if (count < 1 || !first || !by)
+        return {};
+    const std::int64_t room = *by > 0 ? largest_position - *first : largest_position + *first;
+    if (count - 1 > room / std::abs(*by))
+        return {};
+    return Positions{count, *first, count > 1 ? *by : 1};
 }
 
 Positions positions_of(const py::handle& object, int axes) {

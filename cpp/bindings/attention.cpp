@@ -168,16 +168,6 @@ void attend_arrays(const py::array& query, const py::array& key, const py::objec
     run_unlocked([&] { attend(*chosen_kernels, a, threads); });
 }
 
-// Whether it is an array, and its last axis lies side by side.
-bool has_rows(const py::handle& handle) {
-    if (!Py_IS_TYPE(handle.ptr(), py::detail::npy_api::get().PyArray_Type_) ||
-        (py::detail::array_proxy(handle.ptr())->flags & py::detail::npy_api::NPY_ARRAY_ALIGNED_) ==
-            0)
-        return false;
-    const auto array = py::reinterpret_borrow<py::array>(handle);
-    return array.ndim() >= 2 && array.strides(array.ndim() - 1) == array.itemsize();
-}
-
 // Whether keys or values have the leading axes of the query, or, where there are two and more, only
 // fewer heads.
 bool fit_leading(const py::array& query, const py::array& array) {
@@ -197,8 +187,7 @@ bool fit_plainly(std::span<const py::handle> given) {
     const auto query = py::reinterpret_borrow<py::array>(given[0]);
     const py::ssize_t rank = query.ndim();
     const py::dtype dtype = query.dtype();
-    if (query.shape(rank - 1) == 0 || dtype.kind() != 'f' || dtype.byteorder() != '=' ||
-        dtype.itemsize() > 8)
+    if (query.shape(rank - 1) == 0 || !is_native_float(dtype))
         return false;
     for (const py::handle& handle : given.subspan(1)) {
         const auto array = py::reinterpret_borrow<py::array>(handle);

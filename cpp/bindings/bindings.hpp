@@ -6,6 +6,7 @@
 #include <pybind11/pybind11.h>
 
 #include <cstdint>
+#include <optional>
 
 #include "plans/positions.hpp"
 #include "targets/kernels.hpp"
@@ -24,6 +25,17 @@ void require(bool condition, const char* message);
 bool is_c_contiguous(const pybind11::array& array);
 void check_out(const pybind11::array& out, std::int64_t elements);
 Type type_of(const pybind11::array& array);
+
+// What calls that need no conversion are made of: an array and no subclass, aligned; one of two
+// axes at least, the last of which lies side by side; a float type of NumPy's own in this byte
+// order; a position that is a Python integer, and a range of such. Where more bytes are written the
+// general way costs nothing.
+bool is_plain_array(const pybind11::handle& handle);
+bool has_rows(const pybind11::handle& handle);
+bool is_native_float(const pybind11::dtype& dtype);
+std::optional<std::int64_t> plain_position(const pybind11::handle& value);
+std::optional<Positions> plain_range(const pybind11::handle& range);
+inline constexpr std::int64_t small_bytes = 8 << 20;
 
 // Runs without the interpreter's lock; raises what a signal raised meanwhile.
 template <class Function>

@@ -2,6 +2,7 @@
 
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -23,9 +24,8 @@ std::unique_ptr<Frequencies> frequencies_of(const py::bytes& words, int axes) {
     return std::make_unique<Frequencies>(*chosen_kernels, std::move(all), axes);
 }
 
-void fill_sinusoidal(const Frequencies& frequencies, const py::object& positions, py::array& out,
-                     bool interleaved, bool sine_first, double factor, bool streamed, int threads) {
-    const Positions rows = positions_of(positions, frequencies.axes());
+void fill_rows(const Frequencies& frequencies, const Positions& rows, py::array& out,
+               bool interleaved, bool sine_first, double factor, Stores stores, int threads) {
     const std::int64_t pairs = frequencies.pairs();
     check_out(out, rows.count * 2 * pairs);
     const Type type = type_of(out);
@@ -38,9 +38,34 @@ void fill_sinusoidal(const Frequencies& frequencies, const py::object& positions
                           : sine_first ? Layout::sine_first
                                        : Layout::cosine_first;
     run_unlocked([&] {
-        fill_table(*chosen_kernels, frequencies, rows, factor, type, layout, table,
-                   streamed ? Stores::streamed : Stores::cached, threads);
+        fill_table(*chosen_kernels, frequencies, rows, factor, type, layout, table, stores,
+                   threads);
     });
+}
+
+void fill_sinusoidal(const Frequencies& frequencies, const py::object& positions, py::array& out,
+                     bool interleaved, bool sine_first, double factor, bool streamed, int threads) {
+    fill_rows(frequencies, positions_of(positions, frequencies.axes()), out, interleaved,
+              sine_first, factor, streamed ? Stores::streamed : Stores::cached, threads);
+}
+
+// A new table of a range or a number, float64 or float32; None for other positions, which take the
+// general way.
+py::object encode_plainly(const Frequencies& frequencies, const py::handle& positions, bool wide,
+                          bool interleaved, bool sine_first, int threads) {
+    const std::int64_t width = 2 * frequencies.pairs();
+    std::optional<Positions> rows;
+    std::vector<py::ssize_t> shape;
+    if (const auto position = plain_position(positions))
+        rows = Positions{1, *position, 1};
+    else if (PyRange_Check(positions.ptr()) && (rows = plain_range(positions)))
+        shape.push_back(rows->count);
+    if (frequencies.axes() != 1 || !rows || rows->count > small_bytes / (8 * width))
+        return py::none();
+    shape.push_back(width);
+    py::array out(wide ? py::dtype::of<double>() : py::dtype::of<float>(), shape);
+    fill_rows(frequencies, *rows, out, interleaved, sine_first, 1.0, Stores::cached, threads);
+    return out;
 }
 
 void fill_tables(const Frequencies& frequencies, const py::object& positions, py::array& cosines,
@@ -89,6 +114,7 @@ void register_encodings(py::module_& m) {
     m.def("first_bad_position",
           [](const py::object& positions) { return positions_of(positions, 1).first_bad(); });
     m.def("fill_sinusoidal", &fill_sinusoidal);
+    m.def("encode_plainly", &encode_plainly);
     m.def("fill_tables", &fill_tables);
     m.def("fill_matrices", &fill_pair_matrices);
     m.def("fill_blocks", &fill_blocks);

@@ -1,5 +1,8 @@
 #include "plans/rotary.hpp"
 
+#include <algorithm>
+#include <initializer_list>
+#include <optional>
 #include <utility>
 
 #include "bindings/bindings.hpp"
@@ -71,6 +74,118 @@ void rotate_positions(const Frequencies& frequencies, const py::object& position
     });
 }
 
+struct RowPositions {
+    Positions positions;
+    std::vector<std::int64_t> shape; // as `own` of data_of
+};
+
+// Whether positions or tables of such leading axes say which row of x each belongs to.
+bool fits_rows(const std::vector<std::int64_t>& shape, const py::array& x) {
+    const auto rows_rank = static_cast<std::size_t>(x.ndim() - 1);
+    return shape.empty() || (shape.size() == 1 && shape[0] == x.shape(x.ndim() - 2)) ||
+           (shape.size() == rows_rank &&
+            std::equal(shape.begin(), shape.end(), x.shape(),
+                       [](auto a, auto b) { return a == 1 || a == b; }));
+}
+
+// Positions that need no conversion, checked as far as a user's are, for the rows of x.
+std::optional<RowPositions> plain_positions(const py::object& object, const py::array& x) {
+    const std::int64_t rows = x.shape(x.ndim() - 2);
+    if (object.is_none())
+        return RowPositions{{rows, 0, 1}, {rows}};
+    if (const auto position = plain_position(object))
+        return RowPositions{{1, *position, 1}, {}};
+    if (PyRange_Check(object.ptr())) {
+        const auto range = plain_range(object);
+        if (!range || range->count != rows || rows < 2)
+            return {};
+        return RowPositions{*range, {rows}};
+    }
+    if (!is_plain_array(object))
+        return {};
+    const auto array = py::reinterpret_borrow<py::array>(object);
+    const py::dtype dtype = array.dtype();
+    if ((dtype.kind() != 'i' && dtype.kind() != 'f') || dtype.itemsize() != 8 ||
+        dtype.byteorder() != '=' || !is_c_contiguous(array))
+        return {};
+    const std::vector<std::int64_t> shape{array.shape(), array.shape() + array.ndim()};
+    const Positions positions = positions_of(array, 1);
+    if (!fits_rows(shape, x) || positions.first_bad() >= 0)
+        return {};
+    return RowPositions{positions, shape};
+}
+
+// The memory from the first element to behind the last one.
+struct Extent {
+    const char *begin, *end;
+    explicit Extent(const py::array& array)
+        : begin(static_cast<const char*>(array.data())), end(begin + array.itemsize()) {
+        for (py::ssize_t i = 0; i < array.ndim(); ++i) {
+            const py::ssize_t span = (array.shape(i) - 1) * array.strides(i);
+            (span < 0 ? begin : end) += span;
+        }
+    }
+    bool meets(const Extent& other) const { return begin < other.end && other.begin < end; }
+};
+
+// Whether the result for x can be written to out as it is, while the others are read.
+bool takes_result(const py::array& out, const py::array& x,
+                  std::initializer_list<py::handle> others) {
+    const py::ssize_t rank = x.ndim();
+    if (out.ndim() != rank || !std::equal(x.shape(), x.shape() + rank, out.shape()) ||
+        !out.dtype().is(x.dtype()) || !out.writeable())
+        return false;
+    const bool same =
+        out.data() == x.data() && std::equal(x.strides(), x.strides() + rank, out.strides());
+    const Extent written(out);
+    return (same || !written.meets(Extent(x))) &&
+           std::none_of(others.begin(), others.end(), [&](const py::handle& other) {
+               return is_plain_array(other) &&
+                      written.meets(Extent(py::reinterpret_borrow<py::array>(other)));
+           });
+}
+
+// An array as it is, and where its rotation goes.
+struct PlainData {
+    py::array x, out;
+};
+std::optional<PlainData> plain_data(const py::handle& x_given, const py::handle& out_given,
+                                    std::initializer_list<py::handle> others) {
+    if (!has_rows(x_given) || !(out_given.is_none() || has_rows(out_given)))
+        return {};
+    const auto x = py::reinterpret_borrow<py::array>(x_given);
+    if (!is_native_float(x.dtype()) || x.size() == 0 || x.nbytes() > small_bytes)
+        return {};
+    if (out_given.is_none())
+        return PlainData{x, py::array(x.dtype(), {x.shape(), x.shape() + x.ndim()})};
+    const auto out = py::reinterpret_borrow<py::array>(out_given);
+    if (!takes_result(out, x, others))
+        return {};
+    return PlainData{x, out};
+}
+
+// What most calls are: an array as it is, turned by positions as they are. None for others, which
+// take the general way.
+py::object rotate_plainly(const Frequencies& frequencies, const py::object& positions,
+                          const py::handle& x, const py::handle& out, bool interleaved,
+                          bool inverse, double factor, int threads) {
+    if (frequencies.axes() != 1)
+        return py::none();
+    auto plain = plain_data(x, out, {positions});
+    if (!plain)
+        return py::none();
+    const auto rows = plain_positions(positions, plain->x);
+    if (!rows)
+        return py::none();
+    const RotaryData data =
+        data_of(plain->x, plain->out, rows->shape, frequencies.pairs(), interleaved);
+    run_unlocked([&] {
+        rotate(*chosen_kernels, frequencies, rows->positions, factor,
+               inverse ? Direction::backwards : Direction::forwards, data, Stores::cached, threads);
+    });
+    return plain->out;
+}
+
 void rotate_tables(const py::array& cosines, const py::array& sines, const py::array& x,
                    py::array& out, bool interleaved, int threads) {
     require(cosines.ndim() > 0 && cosines.ndim() == sines.ndim() && cosines.size() == sines.size(),
@@ -78,18 +193,41 @@ void rotate_tables(const py::array& cosines, const py::array& sines, const py::a
     const std::int64_t pairs = cosines.shape(cosines.ndim() - 1);
     require(sines.shape(sines.ndim() - 1) == pairs, "tables of one shape");
     const RotaryData data = data_of(x, out, shape_of(cosines, 1), pairs, interleaved);
-    const Type table = data.type == Type::float64 ? Type::float64 : Type::float32;
-    require(type_of(cosines) == table && type_of(sines) == table, "tables of the right type");
+    require(type_of(cosines) == table_type(data.type) && type_of(sines) == table_type(data.type),
+            "tables of the right type");
     require(is_c_contiguous(cosines) && is_c_contiguous(sines), "tables in C order");
     const void *const c = cosines.data(), *const s = sines.data();
     run_unlocked([&] { rotate_by(*chosen_kernels, c, s, data, threads); });
+}
+
+// The same for tables as they are; None for others.
+py::object rotate_by_plainly(const py::handle& cosines, const py::handle& sines,
+                             const py::handle& x, const py::handle& out, bool interleaved,
+                             int threads) {
+    auto plain = plain_data(x, out, {cosines, sines});
+    if (!plain || !is_plain_array(cosines) || !is_plain_array(sines))
+        return py::none();
+    const auto c = py::reinterpret_borrow<py::array>(cosines);
+    const auto s = py::reinterpret_borrow<py::array>(sines);
+    const py::ssize_t rank = c.ndim(), features = plain->x.shape(plain->x.ndim() - 1);
+    const bool alike = rank > 0 && s.ndim() == rank &&
+                       std::equal(c.shape(), c.shape() + rank, s.shape()) &&
+                       is_native_float(c.dtype()) && c.dtype().is(s.dtype()) &&
+                       is_c_contiguous(c) && is_c_contiguous(s);
+    if (!alike || type_of(c) != table_type(type_of(plain->x)) || c.shape(rank - 1) == 0 ||
+        2 * c.shape(rank - 1) > features || !fits_rows({c.shape(), c.shape() + rank - 1}, plain->x))
+        return py::none();
+    rotate_tables(c, s, plain->x, plain->out, interleaved, threads);
+    return plain->out;
 }
 
 } // namespace
 
 void register_rotary(py::module_& m) {
     m.def("rotate", &rotate_positions);
+    m.def("rotate_plainly", &rotate_plainly);
     m.def("rotate_by", &rotate_tables);
+    m.def("rotate_by_plainly", &rotate_by_plainly);
 }
 
 } // namespace ropewalk

@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <optional>
 #include <vector>
 
 #include "exact/sincos.hpp"
@@ -93,7 +94,20 @@ class Frequencies {
 
     SineCosine exact(const Positions& positions, std::int64_t row, std::int64_t pair) const;
 
+    // The rows of the first positions in some layout, made once by fill(), which returns them.
+    template <class Fill>
+    const Scratch& first_rows(Layout layout, const Fill& fill) const {
+        FirstRows& kept = first_rows_[static_cast<int>(layout)];
+        std::call_once(kept.once, [&] { kept.rows.emplace(fill()); });
+        return *kept.rows;
+    }
+
   private:
+    struct FirstRows {
+        std::once_flag once;
+        std::optional<Scratch> rows;
+    };
+
     const Frequency& at(std::int64_t pair, int axis) const {
         return all_[static_cast<std::size_t>(axis * pairs_ + pair)];
     }
@@ -107,6 +121,7 @@ class Frequencies {
         std::unique_ptr<GroupedFrequencies> grouped;
     };
     mutable Kept kept_[group_pairs];
+    mutable FirstRows first_rows_[layouts];
     mutable std::once_flag diagonal_once_;
     mutable std::unique_ptr<Frequencies> diagonal_;
 };

@@ -6,8 +6,6 @@
 namespace ropewalk {
 namespace {
 
-constexpr std::int64_t largest_position = std::int64_t{1} << 53;
-
 // Compared as integers: 2^53 + 1 is 2^53 in float64.
 template <class Value>
 bool equals(Value value, std::int64_t integer) {

@@ -7,8 +7,10 @@
 
 namespace ropewalk {
 
+inline constexpr std::int64_t largest_position = std::int64_t{1} << 53;
+
 // first + step * row on every axis, or the array that is not null: of all axes of row 0, of row 1,
-// and so on. Finite, and at most 2^53 in size.
+// and so on. Finite, and none larger than that.
 struct Positions {
     std::int64_t count;
     std::int64_t first = 0, step = 0;

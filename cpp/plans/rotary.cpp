@@ -81,8 +81,6 @@ struct Range {
     std::int64_t size() const { return end - begin; }
 };
 
-Type table_type(Type data) { return data == Type::float64 ? Type::float64 : Type::float32; }
-
 // Some rows of a table, as kernels want them: of neighbours both in `cosines`.
 struct TableRows {
     const char *cosines, *sines;
@@ -346,7 +344,46 @@ std::vector<Bench> benches_for(const RotaryData& data, const Turning& turning, c
     return benches;
 }
 
+// Queries and keys of every layer ask for the same rows: a table of the first positions is kept,
+// as long as the second cache holds it beside data.
+constexpr std::int64_t kept_rows = 1024, kept_bytes = 512 << 10;
+
+// Rows of that table, where they are what is asked for. Pairs that stand still have none.
+std::optional<TableRows> kept_table(const Kernels& kernels, const Frequencies& frequencies,
+                                    const Positions& rows, const RotaryData& data) {
+    const std::int64_t row_bytes = 2 * data.pairs * element_bytes(Type::float32);
+    const std::int64_t count = std::min(kept_rows, kept_bytes / row_bytes);
+    const bool holds =
+        !rows.in_array() && rows.step == 1 && rows.first >= 0 && rows.first + rows.count <= count;
+    if (!holds || table_type(data.type) != Type::float32)
+        return {};
+    const bool halves = data.pairing == Pairing::halves;
+    const Layout layout = halves ? Layout::apart : Layout::cosine_first;
+    const std::int64_t row_elements = (halves ? 1 : 2) * data.pairs;
+    constexpr std::int64_t line = 64, past = 16; // where NumPy's large arrays begin
+    const auto table_in = [&](const Scratch& memory) {
+        char* const first = reinterpret_cast<char*>(memory.data()) + past;
+        return Table{first, halves ? first + count * row_bytes / 2 : nullptr, row_elements, count,
+                     frequencies.moving_pairs()};
+    };
+    const Scratch& kept = frequencies.first_rows(layout, [&] {
+        Scratch memory((count * row_bytes + line) / 8);
+        const Filling filling(kernels, frequencies, {count, 0, 1}, 1.0, Type::float32, layout,
+                              table_in(memory));
+        Progression(filling, filling.grouped->unit_rows(Precision::plain), Stores::cached)
+            .fill_all(Workspace(filling));
+        return memory;
+    });
+    const Table table = table_in(kept);
+    const auto* const first = static_cast<const char*>(table.first);
+    const TableRows whole{halves ? static_cast<const char*>(table.second) : first, first,
+                          row_elements * element_bytes(Type::float32)};
+    return whole.from(rows.first);
+}
+
 } // namespace
+
+Type table_type(Type data) { return data == Type::float64 ? Type::float64 : Type::float32; }
 
 void rotate(const Kernels& kernels, const Frequencies& frequencies, const Positions& positions,
             double factor, Direction direction, const RotaryData& data, Stores stores,
@@ -359,6 +396,16 @@ void rotate(const Kernels& kernels, const Frequencies& frequencies, const Positi
         return;
     const bool halves = data.pairing == Pairing::halves;
     const Positions rows = positions.simplified(shortest_progression);
+    threads = threads_for(turning, threads);
+    if (factor == 1.0 && direction == Direction::forwards && !turning.streamed())
+        if (const auto table = kept_table(kernels, turning_by, rows, data)) {
+            const Tasks tasks(turning, 0);
+            const auto turn = [&](std::int64_t task, int) {
+                const Range own = tasks.own(task);
+                turning.turn(own, tasks.shared(task), table->from(own.begin), nullptr);
+            };
+            return run_tasks(tasks.count(), threads, Task(turn));
+        }
     const Filling whole(kernels, turning_by, rows, factor, table_type(data.type),
                         halves ? Layout::apart : Layout::cosine_first,
                         {nullptr, nullptr, (halves ? 1 : 2) * data.pairs, rows.count, moving});
@@ -369,7 +416,6 @@ void rotate(const Kernels& kernels, const Frequencies& frequencies, const Positi
     else if (rows.in_array() && rows.count >= shortest_progression)
         whole.grouped->unit_rows(whole.precision()); // before tasks run
     const Tasks tasks(turning, in_blocks ? Progression::rows_before(rows) : 0);
-    threads = threads_for(turning, threads);
 
     const std::vector<Bench> benches = benches_for(data, turning, tasks, threads);
     std::vector<Workspace> workspaces;

@@ -19,7 +19,7 @@ LARGEST_DIM = 2**20
 LARGEST_WINDOW = 2**62  # more than any two positions are apart, and no overflow beside one
 Pairing = Literal["interleaved", "half"]
 Window = tuple[int | None, int | None]
-_INTERLEAVED = "interleaved"
+_INTERLEAVED, _HALF = "interleaved", "half"
 
 _FLOAT64 = np.dtype(np.float64)
 _REAL_FLOATS = frozenset({np.float64, np.float32, np.float16})
@@ -88,8 +88,10 @@ def boolean(name: str, value: object) -> bool:
 
 def is_interleaved(pairing: object, name: str = "pairing") -> bool:
     """Tell which of the two pairings it is."""
-    if pairing is not _INTERLEAVED:  # which it is, as a literal
-        choice(name, pairing, (_INTERLEAVED, "half"))
+    if pairing is _INTERLEAVED:  # which it is, as a literal
+        return True
+    if pairing is not _HALF:
+        choice(name, pairing, (_INTERLEAVED, _HALF))
     return pairing == _INTERLEAVED
 
 

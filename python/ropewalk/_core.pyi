@@ -67,6 +67,15 @@ def fill_sinusoidal(
     threads: int,
     /,
 ) -> None: ...
+def encode_plainly(
+    turns: Turns,
+    positions: object,
+    wide: bool,
+    interleaved: bool,
+    sine_first: bool,
+    threads: int,
+    /,
+) -> NDArray[Any] | None: ...
 def fill_tables(
     turns: Turns,
     positions: range | NDArray[Any],
@@ -106,6 +115,26 @@ def rotate(
     threads: int,
     /,
 ) -> None: ...
+def rotate_plainly(
+    turns: Turns,
+    positions: object,
+    x: NDArray[Any],
+    out: object,
+    interleaved: bool,
+    inverse: bool,
+    factor: float,
+    threads: int,
+    /,
+) -> NDArray[Any] | None: ...
+def rotate_by_plainly(
+    cosines: object,
+    sines: object,
+    x: NDArray[Any],
+    out: object,
+    interleaved: bool,
+    threads: int,
+    /,
+) -> NDArray[Any] | None: ...
 def rotate_by(
     cosines: NDArray[Any],
     sines: NDArray[Any],

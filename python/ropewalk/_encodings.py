@@ -20,6 +20,7 @@ from ropewalk.frequencies import Frequencies
 from ropewalk.frequencies._standard import _given_or_standard
 
 Order = Literal["sin-cos", "cos-sin"]
+_SINE_FIRST: Order = "sin-cos"
 
 # Stores that pass the cache by pay from here on, and only into memory that has been touched.
 STREAMED_BYTES = {8: 32 << 20, 4: 64 << 20, 2: 64 << 20}  # by the bytes of an element
@@ -272,8 +273,14 @@ def sinusoidal_encoding(
     (128,)
     """
     turning = _given_or_standard(dim, base, frequencies)
-    interleaved = _arrays.is_interleaved(pairing)
-    _arrays.choice("order", order, ("sin-cos", "cos-sin"))
+    interleaved, sine_first = _arrays.is_interleaved(pairing), _is_sine_first(order)
+    threads = get_num_threads()
+    if out is None and (dtype is None or dtype is np.float32):
+        plain = _core.encode_plainly(
+            turning._turns, positions, dtype is None, interleaved, sine_first, threads
+        )
+        if plain is not None:
+            return plain
     rows, shape = _arrays.positions("positions", positions, turning.axes)
     dtype = _arrays.table_dtype(dtype, out)
     result, core = _arrays.result(out, (*shape, 2 * len(turning)), dtype, positions, rows)
@@ -283,12 +290,18 @@ def sinusoidal_encoding(
         rows,
         core,
         interleaved,
-        order == "sin-cos",
+        sine_first,
         1.0,
         streamed,
-        get_num_threads(),
+        threads,
     )
     return _arrays.filled(result, core)
+
+
+def _is_sine_first(order: Order) -> bool:
+    if order is not _SINE_FIRST:  # which it is, as a literal
+        _arrays.choice("order", order, (_SINE_FIRST, "cos-sin"))
+    return order == _SINE_FIRST
 
 
 def shift_matrix(
@@ -354,12 +367,10 @@ def shift_matrix(
     True
     """
     turning = _given_or_standard(dim, base, frequencies)
-    interleaved = _arrays.is_interleaved(pairing)
-    _arrays.choice("order", order, ("sin-cos", "cos-sin"))
+    interleaved, sine_first = _arrays.is_interleaved(pairing), _is_sine_first(order)
     rows, shape = _arrays.positions("offset", offset, turning.axes)
     dim = 2 * len(turning)
     result, _ = _arrays.result(None, (*shape, dim, dim), np.dtype(np.float64))
-    sine_first = order == "sin-cos"
     _core.fill_matrices(
         turning._turns, rows, result, interleaved, sine_first, 1.0, get_num_threads()
     )

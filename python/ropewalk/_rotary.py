@@ -335,6 +335,12 @@ def _rotated(
     out: NDArray[Any] | None,
 ) -> NDArray[Any]:
     interleaved = _arrays.is_interleaved(pairing)
+    threads = get_num_threads()
+    plain = _core.rotate_plainly(
+        turning._turns, positions, data, out, interleaved, bool(inverse), factor, threads
+    )
+    if plain is not None:
+        return plain
     rows: range | NDArray[Any]
     if positions is None:
         if data.ndim < 2:
@@ -358,7 +364,7 @@ def _rotated(
         inverse,
         factor,
         streamed,
-        get_num_threads(),
+        threads,
     )
     return _arrays.filled(result, target)
 
@@ -433,6 +439,11 @@ def rotate_by(
     """
     data = _arrays.data("x", x)
     interleaved = _arrays.is_interleaved(pairing)
+    threads = get_num_threads()
+    if rotary_dim is None:
+        plain = _core.rotate_by_plainly(cosines, sines, data, out, interleaved, threads)
+        if plain is not None:
+            return plain
     wanted = np.float64 if data.dtype == np.float64 else np.float32
     cosine_table = np.require(_arrays.data("cosines", cosines), wanted, ["C", "A"])
     sine_table = np.require(_arrays.data("sines", sines), wanted, ["C", "A"])
@@ -457,5 +468,5 @@ def rotate_by(
     result, source, target = _arrays.row_result("x", data, out, cosine_table, sine_table)
     if not target.size:
         return result
-    _core.rotate_by(cosine_table, sine_table, source, target, interleaved, get_num_threads())
+    _core.rotate_by(cosine_table, sine_table, source, target, interleaved, threads)
     return _arrays.filled(result, target)

@@ -1,0 +1,166 @@
+"""Calls whose arguments need no conversion take a short way: it says and gives the same."""
+
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from tests.test_rotary import DTYPES, PAIRINGS, assert_same_bits, dtypes, pairings, rows
+
+import ropewalk as rw
+from ropewalk import _core
+from ropewalk._arrays import Pairing
+
+LARGEST = 2**53
+
+
+POSITIONS: dict[str, Any] = {
+    "none": None,
+    "number": 4096,
+    "range": range(7, 1007),
+    "range downwards": range(LARGEST, LARGEST - 3000, -3),
+    "integers": np.arange(1000)[::-1].copy(),
+    "floats": np.linspace(-5, 5, 1000),
+    "for each head": np.arange(3)[:, None],
+    "for each row": np.arange(3000).reshape(3, 1000),
+}
+
+
+SHORT = ("rotate_plainly", "rotate_by_plainly", "encode_plainly")
+
+
+def general(function: Any, *args: Any, **options: Any) -> NDArray[Any]:
+    """Call where no short way takes anything."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in SHORT:
+            patch.setattr(_core, name, lambda *_: None)
+        result: NDArray[Any] = function(*args, **options)
+    return result
+
+
+@dtypes
+@pairings
+@pytest.mark.parametrize("positions", POSITIONS.values(), ids=POSITIONS)
+@pytest.mark.parametrize("inverse", [False, True])
+def test_rotation_has_the_bits_of_the_general_way(
+    dtype: str, pairing: Pairing, positions: Any, inverse: bool
+) -> None:
+    x = rows((3, 1000, 16), dtype)
+    for data in (x, x[:, :, :8], np.asfortranarray(x)[::-1]):
+        expected = general(rw.rotate, data, positions, pairing=pairing, inverse=inverse)
+        assert_same_bits(rw.rotate(data, positions, pairing=pairing, inverse=inverse), expected)
+        out = np.empty_like(data)
+        result = rw.rotate(data, positions, pairing=pairing, inverse=inverse, out=out)
+        assert result is out
+        assert_same_bits(out, expected)
+        out = data.copy(order="K")
+        assert rw.rotate(out, positions, pairing=pairing, inverse=inverse, out=out) is out
+        assert_same_bits(out, expected)
+
+
+@pairings
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])
+def test_rotation_by_tables_has_the_bits_of_the_general_way(dtype: str, pairing: Pairing) -> None:
+    x = rows((3, 100, 16), dtype)
+    table_dtype = np.float64 if dtype == "float64" else np.float32
+    for shape in [(), (100,), (3, 1), (3, 100)]:
+        for pairs in (3, 8):
+            c, s = rows((2, *shape, pairs), seed=1).astype(table_dtype)
+            expected = general(rw.rotate_by, x, c, s, pairing=pairing)
+            assert_same_bits(rw.rotate_by(x, c, s, pairing=pairing), expected)
+            assert_same_bits(rw.rotate_by(x, c, s, pairing=pairing, out=x.copy()), expected)
+
+
+def test_most_calls_take_the_short_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        msg = "the general way"
+        raise AssertionError(msg)
+
+    for name in ("rotate", "rotate_by", "fill_sinusoidal"):
+        monkeypatch.setattr(_core, name, refuse)
+    x = np.ones((4, 8), np.float32)
+    table = np.ones((4, 4), np.float32)
+    for positions in (None, 5, range(4), np.arange(4), np.arange(4.0)):
+        rw.rotate(x, positions, out=x)
+    rw.rotate_by(x, table, table)
+    rw.sinusoidal_encoding(range(4), 4)
+    rw.sinusoidal_encoding(10**6, 4, dtype=np.float32)
+    with pytest.raises(AssertionError, match="the general way"):
+        rw.rotate(x, np.arange(4, dtype=np.int32))
+
+
+@pairings
+@pytest.mark.parametrize("width", [2, 6, 64, 128])
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
+def test_kept_rows_have_the_bits_of_others(dtype: str, width: int, pairing: Pairing) -> None:
+    turning = rw.frequencies.from_radians([1.0 / (i + 1) for i in range(width // 2 - 1)] + [0.0])
+    x = rows((1100, width + 2), dtype)
+    order = np.random.default_rng(0).permutation(len(x))
+    options: Any = {"frequencies": turning, "pairing": pairing, "rotary_dim": width}
+    expected = np.empty_like(x)
+    expected[order] = rw.rotate(x[order], order, **options)  # evaluated row by row
+    for begin, end in [(0, 1), (0, 1024), (0, 1100), (5, 900), (1000, 1024), (1000, 1025)]:
+        found = rw.rotate(x[begin:end], range(begin, end), **options)
+        assert_same_bits(found, expected[begin:end])
+        assert_same_bits(rw.rotate(x[end - 1 : end], end - 1, **options), expected[end - 1 : end])
+
+
+def test_many_threads_that_come_first_see_whole_rows() -> None:
+    x = rows((1000, 128), "float32")
+    expected = rw.rotate(x)
+    for round_ in range(20):
+        turning = rw.frequencies.from_radians(
+            [*rw.frequencies.standard(128).radians[:-1], 1e-5 * (round_ + 1)]
+        )
+        barrier = threading.Barrier(4)
+        results: list[NDArray[Any]] = []
+
+        def turn(barrier: threading.Barrier, results: list[NDArray[Any]], by: Any) -> None:
+            barrier.wait()
+            results.append(rw.rotate(x, frequencies=by))
+
+        threads = [
+            threading.Thread(target=turn, args=(barrier, results, turning)) for _ in range(4)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        for result in results:
+            np.testing.assert_allclose(result[:, :-2], expected[:, :-2], rtol=0, atol=1e-5)
+            assert_same_bits(result, results[0])
+
+
+@pytest.mark.parametrize(
+    "positions", [2**53 + 1, 2**70, range(2**53, 2**53 + 4), range(0, -(2**60), -(2**58))], ids=str
+)
+def test_positions_too_large_are_refused(positions: Any) -> None:
+    with pytest.raises(ValueError, match=r"positions must be finite and at most 2\*\*53 in size"):
+        rw.rotate(np.ones((4, 8)), positions)
+    with pytest.raises(ValueError, match=r"positions must be finite and at most 2\*\*53 in size"):
+        rw.sinusoidal_encoding(positions, 8)
+
+
+@pytest.mark.parametrize("pairing", PAIRINGS)
+def test_memory_shared_with_positions_or_tables_is_refused(pairing: Pairing) -> None:
+    memory = np.zeros((4, 8))
+    x = np.ones((4, 8))
+    with pytest.raises(ValueError, match="out must not overlap another argument"):
+        rw.rotate(x, memory.reshape(-1)[:4], pairing=pairing, out=memory)
+    with pytest.raises(ValueError, match="out must not overlap another argument"):
+        rw.rotate_by(x, memory.reshape(-1)[:4], np.ones(4), pairing=pairing, out=memory)
+    with pytest.raises(ValueError, match="out must be x itself or share no memory with it"):
+        rw.rotate(memory[:2], out=memory[1:3], pairing=pairing)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("positions", [5, -3, LARGEST, range(9), range(5, -90, -7), range(3, 4)])
+def test_encodings_have_the_bits_of_the_general_way(dtype: str, positions: Any) -> None:
+    options: Any
+    for options in ({}, {"pairing": "half"}, {"order": "cos-sin"}):
+        expected = general(rw.sinusoidal_encoding, positions, 6, dtype=dtype, **options)
+        found = rw.sinusoidal_encoding(positions, 6, dtype=DTYPES[dtype].type, **options)
+        assert_same_bits(found, expected)
+        if dtype == "float64":
+            assert_same_bits(rw.sinusoidal_encoding(positions, 6, **options), expected)
