@@ -9,6 +9,7 @@ namespace {
 //   Element, Table  the types in memory, of the data and of the tables
 //   Vector, lanes   what is computed with
 //   get, put        all lanes; get_some, put_some: those whose bits are set
+//   stream          put past the cache, where the instruction set can; whole vectors in their place
 
 // float32 and float64, computed with as they are.
 template <class S, class Value>
@@ -20,6 +21,7 @@ struct FloatData {
 
     static Vector get(const Value* p) { return S::get(p); }
     static void put(Value* p, Vector v) { S::put(p, v); }
+    static void stream(Value* p, Vector v) { S::stream(p, v); }
     static Vector get_some(const Value* p, unsigned mask) { return S::get_some(p, mask); }
     static void put_some(Value* p, Vector v, unsigned mask) { S::put_some(p, v, mask); }
 };
@@ -56,6 +58,7 @@ struct HalfData {
 
     static Vector get(const Element* p) { return Half::template widened<S>(S::get(p)); }
     static void put(Element* p, Vector v) { S::put(p, Half::template rounded<S>(v)); }
+    static void stream(Element* p, Vector v) { S::stream(p, Half::template rounded<S>(v)); }
     static Vector get_some(const Element* p, unsigned mask) {
         return Half::template widened<S>(S::get_some(p, mask));
     }

@@ -1,6 +1,7 @@
-// Rotation of pairs of features, and copies that pass the cache by.
+// Rotation of pairs of features.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "kernels/data.hpp"
@@ -19,16 +20,41 @@ std::int64_t elements_before_vector(const Element* p, std::int64_t size, std::in
     return before % (step * element) == 0 ? before / element : 0;
 }
 
+// Through the cache or past it, where the instruction set can.
+template <class S, class Data, bool streamed>
+[[gnu::always_inline]] inline void put(typename Data::Element* p, typename Data::Vector v) {
+    if constexpr (streamed && S::streams)
+        Data::stream(p, v);
+    else
+        Data::put(p, v);
+}
+
+constexpr std::int64_t smaller(std::int64_t a, std::int64_t b) { return a < b ? a : b; }
 constexpr unsigned first_lanes(std::int64_t count) { return (1U << count) - 1; }
 
-// rows(first, count, copy) for some rows of the table and every copy, then for the next rows.
-template <class Rows>
-[[gnu::always_inline]] inline void each_stretch(const Rotation& r, Rows rows) {
-    for (std::int64_t row = 0; row < r.rows; row += r.stretch) {
-        const std::int64_t rest = r.rows - row;
+// So many copies are turned by a row of the table before the next row is: the table is read once
+// for all of them, and memory sees no more streams than it can follow.
+constexpr std::int64_t most_together = 4;
+// Where rows have gaps copies take turns after so many rows of the table, which the first cache
+// holds.
+constexpr std::int64_t resident_rows = 11;
+
+// run(first copy, copies) for copies whose vectors all begin at the same places.
+template <class Element, class Run>
+void each_few(const Rotation& r, Run run) {
+    const bool alike = r.y_copy * static_cast<std::int64_t>(sizeof(Element)) % 64 == 0;
+    const std::int64_t most = alike ? most_together : 1;
+    for (std::int64_t copy = 0; copy < r.copies; copy += most)
+        run(copy, smaller(most, r.copies - copy));
+}
+
+// run(row, copy) for every row of every copy.
+template <class Run>
+[[gnu::always_inline]] inline void each_row(const Rotation& r, Run run) {
+    for (std::int64_t begin = 0; begin < r.rows; begin += resident_rows)
         for (std::int64_t copy = 0; copy < r.copies; ++copy)
-            rows(row, rest < r.stretch ? rest : r.stretch, copy);
-    }
+            for (std::int64_t row = begin; row < smaller(begin + resident_rows, r.rows); ++row)
+                run(row, copy);
 }
 
 // Pairs of neighbours: vectors hold a b a b .., tables c s c s ..
@@ -53,20 +79,35 @@ struct Neighbours {
         Data::put_some(y, turn(Data::get_some(x, some)), some);
     }
 
-    // `count` elements, by as many of the table; the first vector ends where one should begin.
-    static void run(const Element* x, Element* y, const Table* table, std::int64_t count) {
-        std::int64_t k = elements_before_vector(y, sizeof(Element) * lanes, 2);
-        k = k < count ? k : count;
-        if (k > 0)
-            run_some(x, y, table, k);
+    // `count` elements, whole vectors first.
+    template <bool streamed>
+    static void run_vectors(const Element* x, Element* y, const Table* table, std::int64_t count) {
+        std::int64_t k = 0;
 #pragma GCC unroll 4
         for (; k + lanes <= count; k += lanes)
-            Data::put(y + k, Turn(S::get(table + k))(Data::get(x + k)));
+            put<S, Data, streamed>(y + k, Turn(S::get(table + k))(Data::get(x + k)));
         if (k < count)
             run_some(x + k, y + k, table + k, count - k);
     }
 
+    // `count` elements of some copies, by as many of the table, `turn` of each before the next
+    // ones; the first vector ends where one should begin.
+    template <bool streamed>
+    static void run(const Element* x, Element* y, const Table* table, std::int64_t count,
+                    std::int64_t turn, std::int64_t copies, std::int64_t x_copy,
+                    std::int64_t y_copy) {
+        const std::int64_t before = elements_before_vector(y, sizeof(Element) * lanes, 2);
+        const std::int64_t head = smaller(before, count);
+        for (std::int64_t copy = 0; head > 0 && copy < copies; ++copy)
+            run_some(x + copy * x_copy, y + copy * y_copy, table, head);
+        for (std::int64_t k = head; k < count; k += turn)
+            for (std::int64_t copy = 0; copy < copies; ++copy)
+                run_vectors<streamed>(x + copy * x_copy + k, y + copy * y_copy + k, table + k,
+                                      smaller(turn, count - k));
+    }
+
     // Rows without gaps between them, `repeats` of them by each row of the table.
+    template <bool streamed>
     static void run_repeated(const Element* x, Element* y, const Table* table, std::int64_t width,
                              std::int64_t rows, std::int64_t repeats) {
         const std::int64_t head = elements_before_vector(y, sizeof(Element) * lanes, 2);
@@ -82,37 +123,56 @@ struct Neighbours {
             for (std::int64_t i = 0; i < repeats; ++i, x += width, y += width) {
 #pragma GCC unroll 8
                 for (std::int64_t k = 0; k < at_end; k += lanes)
-                    Data::put(y + k, Turn(S::get(table + head + k))(Data::get(x + k)));
+                    put<S, Data, streamed>(y + k, Turn(S::get(table + head + k))(Data::get(x + k)));
                 if (i + 1 < repeats)
-                    Data::put(y + at_end, across(Data::get(x + at_end)));
+                    put<S, Data, streamed>(y + at_end, across(Data::get(x + at_end)));
                 else if (row + 1 < rows)
-                    Data::put(y + at_end,
-                              Turn(S::get(table + head + at_end))(Data::get(x + at_end)));
+                    put<S, Data, streamed>(
+                        y + at_end, Turn(S::get(table + head + at_end))(Data::get(x + at_end)));
                 else
                     run_some(x + at_end, y + at_end, table + head + at_end, lanes - head);
             }
         }
     }
 
-    static void rotate(const Rotation& r) {
+    // Whether vectors that begin where they should begin with a pair, in every copy.
+    static bool lies_in_pairs(const Rotation& r) {
+        constexpr std::int64_t pair = 2 * sizeof(Element);
+        return reinterpret_cast<std::intptr_t>(r.y) % pair == 0 && r.y_copy % 2 == 0;
+    }
+
+    template <bool streamed>
+    static void run_gapless(const Rotation& r) {
         const auto* x = static_cast<const Element*>(r.x);
         auto* y = static_cast<Element*>(r.y);
         const auto* table = static_cast<const Table*>(r.cosines);
-        const std::int64_t width = 2 * r.pairs, table_width = 2 * r.apart;
+        const std::int64_t width = 2 * r.pairs;
+        if (r.repeats == 1)
+            return each_few<Element>(r, [&](std::int64_t copy, std::int64_t copies) {
+                const std::int64_t turn = copies == 1 ? r.rows * width : width;
+                run<streamed>(x + copy * r.x_copy, y + copy * r.y_copy, table, r.rows * width, turn,
+                              copies, r.x_copy, r.y_copy);
+            });
+        for (std::int64_t copy = 0; copy < r.copies; ++copy)
+            run_repeated<streamed>(x + copy * r.x_copy, y + copy * r.y_copy, table, width, r.rows,
+                                   r.repeats);
+    }
+
+    static void rotate(const Rotation& r) {
+        const std::int64_t width = 2 * r.pairs;
         const bool gapless = r.x_stride == width && r.y_stride == width;
-        if (gapless && r.repeats > 1 && width % lanes == 0) {
-            for (std::int64_t i = 0; i < r.copies; ++i)
-                run_repeated(x + i * r.x_copy, y + i * r.y_copy, table, width, r.rows, r.repeats);
-            return;
+        if (gapless && (r.repeats == 1 || width % lanes == 0)) {
+            const bool streams = r.streamed && lies_in_pairs(r);
+            return streams ? run_gapless<true>(r) : run_gapless<false>(r);
         }
-        each_stretch(r, [&](std::int64_t row, std::int64_t rows, std::int64_t copy) {
-            const Element* const from = x + copy * r.x_copy;
-            Element* const to = y + copy * r.y_copy;
-            if (gapless && r.repeats == 1)
-                return run(from + row * width, to + row * width, table + row * width, rows * width);
-            for (std::int64_t i = row * r.repeats; i < (row + rows) * r.repeats; ++i)
-                run(from + i * r.x_stride, to + i * r.y_stride, table + i / r.repeats * table_width,
-                    width);
+        const auto* x = static_cast<const Element*>(r.x);
+        auto* y = static_cast<Element*>(r.y);
+        const auto* table = static_cast<const Table*>(r.cosines);
+        each_row(r, [&](std::int64_t row, std::int64_t copy) {
+            for (std::int64_t i = row * r.repeats; i < (row + 1) * r.repeats; ++i)
+                run<false>(x + copy * r.x_copy + i * r.x_stride,
+                           y + copy * r.y_copy + i * r.y_stride, table + row * 2 * r.apart, width,
+                           width, 1, 0, 0);
         });
     }
 };
@@ -132,6 +192,7 @@ struct Apart {
     };
 
     // So many vectors of pairs from x on.
+    template <bool streamed>
     [[gnu::always_inline]] static void run(const Element* x, Element* y, std::int64_t apart,
                                            const Table* cosines, const Table* sines,
                                            std::int64_t vectors) {
@@ -139,14 +200,14 @@ struct Apart {
         for (std::int64_t k = 0; k < vectors * lanes; k += lanes) {
             const Turn turn{S::get(cosines + k), S::get(sines + k)};
             const Vector a = Data::get(x + k), b = Data::get(x + apart + k);
-            Data::put(y + k, turn.first(a, b));
-            Data::put(y + apart + k, turn.second(a, b));
+            put<S, Data, streamed>(y + k, turn.first(a, b));
+            put<S, Data, streamed>(y + apart + k, turn.second(a, b));
         }
     }
 
     static void run_row(const Element* x, Element* y, std::int64_t apart, const Table* cosines,
                         const Table* sines, std::int64_t pairs) {
-        run(x, y, apart, cosines, sines, pairs / lanes);
+        run<false>(x, y, apart, cosines, sines, pairs / lanes);
         const std::int64_t k = pairs / lanes * lanes;
         if (k == pairs)
             return;
@@ -157,20 +218,23 @@ struct Apart {
         Data::put_some(y + apart + k, turn.second(a, b), some);
     }
 
-    // Rows of 2 * pairs that follow each other without gaps, `head` elements before a vector should
-    // begin. The first `head` pairs are taken together with the last ones, as many as make a
-    // vector: the end of a and the beginning of b stand side by side in memory, and so do the end
-    // of b and the beginning of the next row's a, where the end waits for it.
+    // Rows of 2 * pairs that follow each other without gaps in y, `head` elements before a vector
+    // should begin, of some copies. The first `head` pairs are taken together with the last ones,
+    // as many as make a vector: the end of a and the beginning of b stand side by side in memory,
+    // and so do the end of b and the beginning of the next row's a, where the end waits for it.
     //
     // All four pointers are `lanes - head` elements before a row, where vectors should begin. Not
     // inline: the loop needs all the registers there are. Two widths make most of the world's heads
     // and are faster when the compiler knows them; 0 is any.
-    template <int known_pairs>
-    [[gnu::noinline]] static void run_gapless(const Element* x, Element* y, const Table* cosines,
-                                              const Table* sines, std::int64_t rows,
-                                              std::int64_t repeats, std::int64_t any_pairs,
-                                              std::int64_t head) {
-        const std::int64_t pairs = known_pairs == 0 ? any_pairs : known_pairs;
+    template <int known_pairs, int known_copies, bool streamed>
+    [[gnu::noinline]] static void run_gapless(const Rotation& r, const Element* x, Element* y,
+                                              std::int64_t any_copies, std::int64_t head) {
+        const std::int64_t pairs = known_pairs == 0 ? r.pairs : known_pairs;
+        const std::int64_t copies = known_copies == 0 ? any_copies : known_copies;
+        const std::int64_t rows = r.rows, repeats = r.repeats, x_stride = r.x_stride;
+        const std::int64_t x_copy = r.x_copy, y_copy = r.y_copy;
+        const Table* cosines = static_cast<const Table*>(r.cosines) + head - lanes;
+        const Table* sines = static_cast<const Table*>(r.sines) + head - lanes;
         const unsigned tail_lanes = first_lanes(lanes - head);
         const auto ends_of_table = [&](const Table* p) {
             return S::select(tail_lanes, S::get_some(p + pairs, tail_lanes),
@@ -180,67 +244,65 @@ struct Apart {
             return S::select(tail_lanes, Data::get_some(p + pairs, tail_lanes),
                              Data::get_some(p, ~tail_lanes));
         };
-        Vector waiting{};
+        constexpr std::size_t most = known_copies == 0 ? most_together : known_copies;
+        Vector waiting[most]{};
         bool is_first = true;
         for (std::int64_t row = 0; row < rows; ++row, cosines += pairs, sines += pairs) {
             const Turn turn{ends_of_table(cosines), ends_of_table(sines)};
-            for (std::int64_t i = 0; i < repeats; ++i, x += 2 * pairs, y += 2 * pairs) {
-                const Vector a = ends(x), b = ends(x + pairs);
-                const Vector first = turn.first(a, b), second = turn.second(a, b);
-                if (is_first)
-                    Data::put_some(y, first, ~tail_lanes);
-                else
-                    Data::put(y, S::select(tail_lanes, waiting, first));
+            for (std::int64_t i = 0; i < repeats; ++i, x += x_stride, y += 2 * pairs) {
+                for (std::int64_t copy = 0; copy < copies; ++copy) {
+                    const Element* const from = x + copy * x_copy;
+                    Element* const to = y + copy * y_copy;
+                    const Vector a = ends(from), b = ends(from + pairs);
+                    const Vector first = turn.first(a, b), second = turn.second(a, b);
+                    if (is_first)
+                        Data::put_some(to, first, ~tail_lanes);
+                    else
+                        put<S, Data, streamed>(to, S::select(tail_lanes, waiting[copy], first));
+                    put<S, Data, streamed>(to + pairs, S::select(tail_lanes, first, second));
+                    waiting[copy] = second;
+                    run<streamed>(from + lanes, to + lanes, pairs, cosines + lanes, sines + lanes,
+                                  pairs / lanes - 1);
+                }
                 is_first = false;
-                Data::put(y + pairs, S::select(tail_lanes, first, second));
-                waiting = second;
-                run(x + lanes, y + lanes, pairs, cosines + lanes, sines + lanes, pairs / lanes - 1);
             }
         }
-        Data::put_some(y, waiting, tail_lanes);
+        for (std::int64_t copy = 0; copy < copies; ++copy)
+            Data::put_some(y + copy * y_copy, waiting[copy], tail_lanes);
+    }
+
+    template <int known_copies, bool streamed>
+    static constexpr auto run_gapless_of(std::int64_t pairs) {
+        return pairs == 64   ? run_gapless<64, known_copies, streamed>
+               : pairs == 32 ? run_gapless<32, known_copies, streamed>
+                             : run_gapless<0, known_copies, streamed>;
+    }
+
+    template <bool streamed>
+    static void run_gapless(const Rotation& r) {
+        const auto run_one = run_gapless_of<1, streamed>(r.pairs);
+        const auto run_some = run_gapless_of<0, streamed>(r.pairs);
+        each_few<Element>(r, [&](std::int64_t copy, std::int64_t copies) {
+            const Element* const x = static_cast<const Element*>(r.x) + copy * r.x_copy;
+            Element* const y = static_cast<Element*>(r.y) + copy * r.y_copy;
+            const std::int64_t head = elements_before_vector(y, sizeof(Element) * lanes, 1);
+            (copies == 1 ? run_one : run_some)(r, x + head - lanes, y + head - lanes, copies, head);
+        });
     }
 
     static void rotate(const Rotation& r) {
+        if (r.y_stride == 2 * r.pairs && r.apart == r.pairs && r.pairs % lanes == 0)
+            return r.streamed ? run_gapless<true>(r) : run_gapless<false>(r);
         const auto* x = static_cast<const Element*>(r.x);
         auto* y = static_cast<Element*>(r.y);
         const auto* cosines = static_cast<const Table*>(r.cosines);
         const auto* sines = static_cast<const Table*>(r.sines);
-        const std::int64_t width = 2 * r.pairs;
-        const std::int64_t head = elements_before_vector(y, sizeof(Element) * lanes, 1);
-        const bool gapless = head != 0 && r.x_stride == width && r.y_stride == width &&
-                             r.apart == r.pairs && r.pairs % lanes == 0;
-        const auto run_rows = r.pairs == 64   ? run_gapless<64>
-                              : r.pairs == 32 ? run_gapless<32>
-                                              : run_gapless<0>;
-        each_stretch(r, [&](std::int64_t row, std::int64_t rows, std::int64_t copy) {
-            const Element* const from = x + copy * r.x_copy + row * r.repeats * r.x_stride;
-            Element* const to = y + copy * r.y_copy + row * r.repeats * r.y_stride;
-            const Table* const c = cosines + row * r.apart;
-            const Table* const s = sines + row * r.apart;
-            if (gapless)
-                return run_rows(from + head - lanes, to + head - lanes, c + head - lanes,
-                                s + head - lanes, rows, r.repeats, r.pairs, head);
-            for (std::int64_t i = 0; i < rows * r.repeats; ++i)
-                run_row(from + i * r.x_stride, to + i * r.y_stride, r.apart,
-                        c + i / r.repeats * r.apart, s + i / r.repeats * r.apart, r.pairs);
+        each_row(r, [&](std::int64_t row, std::int64_t copy) {
+            for (std::int64_t i = row * r.repeats; i < (row + 1) * r.repeats; ++i)
+                run_row(x + copy * r.x_copy + i * r.x_stride, y + copy * r.y_copy + i * r.y_stride,
+                        r.apart, cosines + row * r.apart, sines + row * r.apart, r.pairs);
         });
     }
 };
-
-// Whole vectors pass the cache by, what lies before and behind them does not.
-template <class S>
-void stream(const void* from, void* to, std::int64_t bytes) {
-    const auto* source = static_cast<const char*>(from);
-    auto* target = static_cast<char*>(to);
-    constexpr std::int64_t size = 64;
-    const std::int64_t before = -reinterpret_cast<std::intptr_t>(target) & (size - 1);
-    const std::int64_t head = before < bytes ? before : bytes;
-    __builtin_memcpy(target, source, static_cast<std::size_t>(head));
-    std::int64_t i = head;
-    for (; i + size <= bytes; i += size)
-        S::stream(reinterpret_cast<float*>(target + i),
-                  S::get(reinterpret_cast<const float*>(source + i)));
-    __builtin_memcpy(target + i, source + i, static_cast<std::size_t>(bytes - i));
-}
 
 } // namespace

@@ -258,4 +258,20 @@ void share_columns(const double* weights, std::int64_t count, int sixteens, cons
     });
 }
 
+// Whole vectors pass the cache by, what lies before and behind them does not.
+template <class S>
+void stream(const void* from, void* to, std::int64_t bytes) {
+    const auto* source = static_cast<const char*>(from);
+    auto* target = static_cast<char*>(to);
+    constexpr std::int64_t size = 64;
+    const std::int64_t before = -reinterpret_cast<std::intptr_t>(target) & (size - 1);
+    const std::int64_t head = before < bytes ? before : bytes;
+    __builtin_memcpy(target, source, static_cast<std::size_t>(head));
+    std::int64_t i = head;
+    for (; i + size <= bytes; i += size)
+        S::stream(reinterpret_cast<float*>(target + i),
+                  S::get(reinterpret_cast<const float*>(source + i)));
+    __builtin_memcpy(target + i, source + i, static_cast<std::size_t>(bytes - i));
+}
+
 } // namespace

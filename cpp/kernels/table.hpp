@@ -55,10 +55,10 @@ struct Rotation {
     std::int64_t rows, repeats;
     std::int64_t x_stride, y_stride;
     std::int64_t copies, x_copy, y_copy; // how many, and how far from one to the next
-    std::int64_t stretch;        // rows of the table that turn all copies before the next rows do
-    const void *cosines, *sines; // of neighbours: both in `cosines`
-    std::int64_t pairs;          // that are turned
-    std::int64_t apart;          // pairs of a row of the table, maybe more
+    const void *cosines, *sines;         // of neighbours: both in `cosines`
+    std::int64_t pairs;                  // that are turned
+    std::int64_t apart;                  // pairs of a row of the table, maybe more
+    bool streamed;                       // past the cache, where rows of y have no gaps
 };
 
 // Blocks of 2 * reach + 1 rows share the products of their centre and of reach small steps.

@@ -10,12 +10,10 @@
 namespace ropewalk {
 namespace {
 
-// So many rows of a table stay in the first cache while the copies of data pass by. Data that no
-// cache holds wants to be read in longer stretches, as long as the second cache holds their table.
-constexpr std::int64_t resident_rows = 11, far_rows = GroupedFrequencies::super_rows;
+// Data that no cache holds want to be read in long stretches, as long as the second cache holds
+// their table.
+constexpr std::int64_t far_rows = GroupedFrequencies::super_rows;
 constexpr std::int64_t far_bytes = 16 << 20, far_table_bytes = 1 << 20;
-// Rows are turned here before they are streamed.
-constexpr std::int64_t staging_bytes = 4 << 10;
 
 // Without axes of length 1, and with those in one that follow each other in memory and meaning.
 std::vector<RowAxis> collapsed(const std::vector<RowAxis>& axes) {
@@ -103,11 +101,7 @@ class Turning {
             (axis.own ? own_ : shared_).add(axis);
             inner_ = axis;
         }
-        // Where copies take turns the reads bind, and streamed stores gain nothing.
-        const bool in_one_stream = !inner_.own || shared_.size() == 1;
-        streamed_ = stores == Stores::streamed && kernels.stream != nullptr && in_one_stream &&
-                    (inner_.y_stride == data.dim || inner_.length == 1) &&
-                    row_bytes() <= staging_bytes;
+        streamed_ = stores == Stores::streamed;
     }
 
     std::int64_t own() const { return own_.size(); }
@@ -118,19 +112,18 @@ class Turning {
     std::int64_t table_bytes(std::int64_t rows) const {
         return rows * 2 * data_.pairs * element_bytes(table_type(data_.type));
     }
-    bool streamed() const { return streamed_; }
 
-    void turn(Range own, Range shared, const TableRows& table, char* staging) const {
+    void turn(Range own, Range shared, const TableRows& table) const {
         if (inner_.own)
-            turn_along_own(own, shared, table, staging);
+            turn_along_own(own, shared, table);
         else
-            turn_along_shared(own, shared, table, staging);
+            turn_along_shared(own, shared, table);
         if (streamed_)
             kernels_.fence();
     }
 
   private:
-    void turn_along_own(Range own, Range shared, const TableRows& table, char* staging) const {
+    void turn_along_own(Range own, Range shared, const TableRows& table) const {
         for (std::int64_t row = own.begin; row < own.end;) {
             const std::int64_t rows = own_.stretch(row, own.end);
             for (std::int64_t other = shared.begin; other < shared.end;) {
@@ -141,13 +134,13 @@ class Turning {
                     rotation.x_copy = shared_.last().x_stride;
                     rotation.y_copy = shared_.last().y_stride;
                 }
-                turn_stretch(rotation, table.row_bytes, staging);
+                turn_rows(rotation);
                 other += rotation.copies;
             }
             row += rows;
         }
     }
-    void turn_along_shared(Range own, Range shared, const TableRows& table, char* staging) const {
+    void turn_along_shared(Range own, Range shared, const TableRows& table) const {
         const bool evenly_spaced = shared.size() == inner_.length &&
                                    shared_.size() == inner_.length && own_.follows(inner_);
         for (std::int64_t row = own.begin; row < own.end;) {
@@ -156,7 +149,7 @@ class Turning {
                 Rotation rotation = at(row, other, table.from(row - own.begin));
                 rotation.rows = rows;
                 rotation.repeats = shared_.stretch(other, shared.end);
-                turn_stretch(rotation, table.row_bytes, staging);
+                turn_rows(rotation);
                 other += rotation.repeats;
             }
             row += rows;
@@ -173,34 +166,10 @@ class Turning {
         rotation.y_stride = inner_.y_stride;
         rotation.cosines = table.cosines;
         rotation.sines = table.sines;
-        rotation.stretch = is_far() ? far_rows : resident_rows;
         rotation.pairs = pairs_;
         rotation.apart = data_.pairs;
+        rotation.streamed = streamed_;
         return rotation;
-    }
-
-    // What is streamed, of which there is one copy, is turned in a small part of memory first.
-    void turn_stretch(const Rotation& whole, std::int64_t table_row_bytes, char* staging) const {
-        if (!streamed_)
-            return turn_rows(whole);
-        const std::int64_t most = staging_bytes / row_bytes();
-        Rotation part = whole;
-        part.y = staging;
-        part.y_stride = data_.dim;
-        for (std::int64_t row = 0; row < whole.rows; row += part.rows) {
-            part.rows = std::clamp<std::int64_t>(most / whole.repeats, 1, whole.rows - row);
-            part.cosines = static_cast<const char*>(whole.cosines) + row * table_row_bytes;
-            part.sines = static_cast<const char*>(whole.sines) + row * table_row_bytes;
-            for (std::int64_t i = 0; i < whole.repeats; i += part.repeats) {
-                part.repeats = std::min(most, whole.repeats - i);
-                const std::int64_t at = row * whole.repeats + i;
-                part.x = static_cast<const char*>(whole.x) + at * whole.x_stride * element_;
-                turn_rows(part);
-                kernels_.stream(staging,
-                                static_cast<char*>(whole.y) + at * whole.y_stride * element_,
-                                part.rows * part.repeats * row_bytes());
-            }
-        }
     }
 
     void turn_rows(const Rotation& rotation) const {
@@ -276,16 +245,13 @@ int threads_for(const Turning& turning, int threads) {
     return turning.bytes() < parallel_bytes ? 1 : threads;
 }
 
-// What one thread needs: some rows of the table, and room for rows to be streamed.
+// What one thread needs: some rows of the table.
 class Bench {
   public:
     Bench(const RotaryData& data, const Turning& turning, std::int64_t rows)
         : halves_(data.pairing == Pairing::halves), element_(element_bytes(table_type(data.type))),
-          pairs_(data.pairs), memory_((turning.table_bytes(rows) + line +
-                                       (turning.streamed() ? staging_bytes + line : 0)) /
-                                      8),
-          staging_(reinterpret_cast<char*>(memory_.data())),
-          first_(staging_ + (turning.streamed() ? staging_bytes : 0)),
+          pairs_(data.pairs), memory_((turning.table_bytes(rows) + line) / 8),
+          first_(reinterpret_cast<char*>(memory_.data())),
           second_(first_ + rows * pairs_ * element_) {
         // Vectors of the table begin where those of the data do.
         const auto address = reinterpret_cast<std::uintptr_t>(data.y);
@@ -314,7 +280,6 @@ class Bench {
             to[2 * i + 1] = static_cast<const Value*>(sines)[i];
         }
     }
-    char* staging() const { return staging_; }
 
   private:
     static constexpr std::int64_t line = 64;
@@ -331,7 +296,7 @@ class Bench {
     bool halves_;
     std::int64_t element_, pairs_;
     Scratch memory_;
-    char *staging_, *first_, *second_;
+    char *first_, *second_;
 };
 
 std::vector<Bench> benches_for(const RotaryData& data, const Turning& turning, const Tasks& tasks,
@@ -397,12 +362,12 @@ void rotate(const Kernels& kernels, const Frequencies& frequencies, const Positi
     const bool halves = data.pairing == Pairing::halves;
     const Positions rows = positions.simplified(shortest_progression);
     threads = threads_for(turning, threads);
-    if (factor == 1.0 && direction == Direction::forwards && !turning.streamed())
+    if (factor == 1.0 && direction == Direction::forwards)
         if (const auto table = kept_table(kernels, turning_by, rows, data)) {
             const Tasks tasks(turning, 0);
             const auto turn = [&](std::int64_t task, int) {
                 const Range own = tasks.own(task);
-                turning.turn(own, tasks.shared(task), table->from(own.begin), nullptr);
+                turning.turn(own, tasks.shared(task), table->from(own.begin));
             };
             return run_tasks(tasks.count(), threads, Task(turn));
         }
@@ -440,7 +405,7 @@ void rotate(const Kernels& kernels, const Frequencies& frequencies, const Positi
             part.fill_rows(0, own.size(), workspace);
         if (direction == Direction::backwards)
             bench.negate_sines(own.size(), moving);
-        turning.turn(own, tasks.shared(task), bench.table(), bench.staging());
+        turning.turn(own, tasks.shared(task), bench.table());
     };
     run_tasks(tasks.count(), threads, Task(run));
 }
@@ -468,7 +433,7 @@ void rotate_by(const Kernels& kernels, const void* cosines, const void* sines,
                 bench.interleave<float>(table.cosines, table.sines, own.size());
             table = bench.table();
         }
-        turning.turn(own, tasks.shared(task), table, nullptr);
+        turning.turn(own, tasks.shared(task), table);
     };
     run_tasks(tasks.count(), threads, Task(run));
 }

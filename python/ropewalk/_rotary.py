@@ -17,7 +17,7 @@ from ropewalk.frequencies import Frequencies, from_radians, standard
 from ropewalk.frequencies._standard import _given_or_standard, _standard
 
 # Stores that pass the cache by pay from here on, and only into memory that has been touched.
-STREAMED_BYTES = 64 << 20
+STREAMED_BYTES = 32 << 20
 
 _RADIAN = from_radians([1.0])
 
