@@ -71,7 +71,7 @@ struct Simd {
         const U32 word = bits(v);
         const U32 last = _mm512_and_si512(_mm512_srli_epi32(word, 16), _mm512_set1_epi32(1));
         const U32 carry = _mm512_add_epi32(last, _mm512_set1_epi32(0x7fff));
-        return _mm512_cvtepi32_epi16(_mm512_srli_epi32(_mm512_add_epi32(word, carry), 16));
+        return high_words(_mm512_add_epi32(word, carry));
     }
     static bool differ(F32 a, F32 b) { return _mm512_cmpneq_epi32_mask(bits(a), bits(b)) != 0; }
     static bool differ(U16 a, U16 b) { return _mm256_cmpneq_epi16_mask(a, b) != 0; }
@@ -215,11 +215,16 @@ struct Simd {
 
     static F32 from_float16(U16 v) { return _mm512_cvtph_ps(v); }
     static F32 from_bfloat16(U16 v) {
-        return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(v), 16));
+        // Words in pairs, the lower ones of which become zeros.
+        const U32 order = _mm512_set_epi16(15, 15, 14, 14, 13, 13, 12, 12, 11, 11, 10, 10, 9, 9, 8,
+                                           8, 7, 7, 6, 6, 5, 5, 4, 4, 3, 3, 2, 2, 1, 1, 0, 0);
+        const U32 words = _mm512_castsi256_si512(v);
+        return _mm512_castsi512_ps(_mm512_maskz_permutexvar_epi16(0xaaaaaaaa, order, words));
     }
     static U16 to_bfloat16_or_nan(F32 v) {
-        const U16 nan = _mm256_set1_epi16(0x7fc0);
-        return _mm256_mask_mov_epi16(to_bfloat16(v), _mm512_cmp_ps_mask(v, v, _CMP_UNORD_Q), nan);
+        // Of the eight classes of numbers the first two, NaN, become the first operand.
+        const F32 nan = _mm512_castsi512_ps(_mm512_set1_epi32(0x7fc00000));
+        return to_bfloat16(_mm512_fixupimm_ps(nan, v, _mm512_set1_epi32(0x11111100), 0));
     }
 
     static F32 get(const float* p) { return _mm512_loadu_ps(p); }
@@ -311,6 +316,12 @@ struct Simd {
     };
 
   private:
+    // The higher word of every two.
+    static U16 high_words(U32 v) {
+        const U32 order = _mm512_set_epi16(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 31, 29,
+                                           27, 25, 23, 21, 19, 17, 15, 13, 11, 9, 7, 5, 3, 1);
+        return _mm512_castsi512_si256(_mm512_permutexvar_epi16(order, v));
+    }
     // As sum(), of four vectors at once.
     static void four_sums(const F32* v, float* p) {
         const auto fold = [](F32 a, F32 b) { // a's lanes i + a's i + 8, then b's
