@@ -65,6 +65,27 @@ def test_bits_do_not_depend_on_the_number_of_threads(
     assert [len(bits) for bits in found] == [1, 1, 1]
 
 
+@cases
+@pytest.mark.parametrize("strided", [False, True], ids=["", "strided"])
+def test_tiles_that_meet_many_keys_together_have_the_bits_of_single_ones(
+    case: str, strided: bool
+) -> None:
+    queries, keys = 210, 15000  # 9 tiles of the 420 queries that share 570,000 elements
+    arguments = data("float32", queries=queries, keys=keys)
+    if strided:
+        arguments = [np.moveaxis(np.moveaxis(x, 1, 2).copy(), 2, 1) for x in arguments]
+    given = options(queries, keys)[case]
+    with rw.num_threads(1):
+        together = rw.attention(*arguments, **given)
+    with rw.num_threads(64):  # which get a tile each
+        single = rw.attention(*arguments, **given)
+    assert_same_bits(together, single)
+    row = [x[:, :, 77:78] if i == 0 else x for i, x in enumerate(arguments)]
+    if case == "causal":
+        alone = rw.attention(*row, causal=True, offset=given["offset"] + 77)
+        np.testing.assert_allclose(together[:, :, 77:78], alone, rtol=0, atol=4e-6)
+
+
 def test_calls_of_many_threads_at_once_have_the_bits_of_one() -> None:
     arguments = data("float32")
     expected = rw.attention(*arguments)

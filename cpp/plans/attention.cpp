@@ -15,6 +15,22 @@ constexpr std::int64_t parallel_products = std::int64_t{1} << 21;
 // Of keys that are packed, what a task takes.
 constexpr std::int64_t packed_keys = 1024;
 
+// All tiles of some groups of heads, those of a group that meet its keys together in one task.
+template <class T, class Room>
+void each_few_tiles(const Tiling<T>& tiling, std::int64_t first, std::int64_t end, int threads,
+                    Room room, Interruption& interruption) {
+    const std::int64_t tiles = tiling.group_tiles(), together = tiling.together(threads);
+    const std::int64_t tasks = (tiles + together - 1) / together;
+    const auto run = [&](std::int64_t index, int worker) {
+        const std::int64_t tile = index % tasks * together;
+        TileTasks<T> task(tiling, (first + index / tasks) * tiles + tile,
+                          std::min(together, tiles - tile), room(worker));
+        task.run(true, tiling.part(0), worker, interruption);
+        task.finish();
+    };
+    run_tasks((end - first) * tasks, threads, Task(run), interruption);
+}
+
 // The tiles of some groups of heads, whose keys and values are packed first.
 template <class T, class Room>
 void attend_packed(const Tiling<T>& tiling, std::int64_t first, std::int64_t end, T* memory,
@@ -32,13 +48,7 @@ void attend_packed(const Tiling<T>& tiling, std::int64_t first, std::int64_t end
     };
     run_tasks((end - first) * blocks, threads, Task(pack), interruption);
     const Tiling<T> packed = tiling.packed(memory, first);
-    const std::int64_t tiles = tiling.group_tiles();
-    const auto run = [&](std::int64_t index, int worker) {
-        TileTask<T> task(packed, first * tiles + index, room(worker));
-        task.run(true, packed.part(0), worker, interruption);
-        task.finish();
-    };
-    run_tasks((end - first) * tiles, threads, Task(run), interruption);
+    each_few_tiles(packed, first, end, threads, room, interruption);
 }
 
 template <class T>
@@ -57,7 +67,7 @@ void attend_in(const Kernels& kernels, const Attention& attention, int threads) 
     const std::int64_t workers = std::min<std::int64_t>(threads, tiles * parts);
     rooms.reserve(static_cast<std::size_t>(workers));
     for (std::int64_t i = 0; i < workers; ++i)
-        rooms.emplace_back(tiling.room_bytes() / 8);
+        rooms.emplace_back(tiling.together(threads) * tiling.room_bytes() / 8);
     const auto room = [&](int worker) {
         return reinterpret_cast<char*>(rooms[static_cast<std::size_t>(worker)].data());
     };
@@ -72,24 +82,22 @@ void attend_in(const Kernels& kernels, const Attention& attention, int threads) 
                           reinterpret_cast<T*>(packed.data()), threads, room, interruption);
         return;
     }
+    if (parts == 1)
+        return each_few_tiles(tiling, 0, tiling.groups(), threads, room, interruption);
     const std::int64_t left = tiling.partial_doubles();
     const Scratch partials(tiles * parts * left);
     const auto run = [&](std::int64_t index, int worker) {
         const std::int64_t part = index % parts;
-        TileTask<T> task(tiling, index / parts, room(worker));
+        TileTasks<T> task(tiling, index / parts, 1, room(worker));
         task.run(part == 0, tiling.part(part), worker, interruption);
-        if (parts == 1)
-            task.finish();
-        else
-            task.leave(partials.data() + index * left);
+        task.leave(partials.data() + index * left);
     };
     run_tasks(tiles * parts, threads, Task(run), interruption);
-    if (parts > 1)
-        for (std::int64_t tile = 0; tile < tiles; ++tile) {
-            TileTask<T> task(tiling, tile, room(0));
-            task.join(partials.data() + tile * parts * left);
-            task.finish();
-        }
+    for (std::int64_t tile = 0; tile < tiles; ++tile) {
+        TileTask<T> task(tiling, tile, room(0));
+        task.join(partials.data() + tile * parts * left);
+        task.finish();
+    }
 }
 
 } // namespace

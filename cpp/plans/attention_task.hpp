@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "plans/attention_tiles.hpp"
 #include "plans/pool.hpp"
@@ -51,16 +52,42 @@ class TileTask {
         }
     }
 
-    // The keys of one part; sinks belong to the first.
-    void run(bool first_part, Interval part, int worker, Interruption& interruption) {
+    // Begins, with what sinks count where they belong to this part; returns the keys of the part
+    // that the tile must meet.
+    Interval start(bool first_part, Interval part) {
         begin(first_part);
         const Interval seen = seen_keys();
-        const std::int64_t end = std::min(seen.end, part.end);
-        std::int64_t key = std::max(seen.begin, part.begin);
-        for (std::int64_t next; key < end && !interruption.stops(worker); key = next) {
-            next = std::min(end, (key / block_keys + 1) * block_keys);
-            meet({key, next});
-        }
+        return {std::max(seen.begin, part.begin), std::min(seen.end, part.end)};
+    }
+
+    void meet(Interval block) {
+        const std::int64_t keys = block.end - block.begin;
+        kernel_.score(tile_, rows(keys_, a_.dim, block, room_.keys), static_cast<T>(a_.scale));
+        show(a_.stages.scores, block);
+        if (a_.softcap != 0)
+            tiling_.kernel().cap(room_.logits, (tiling_.few() ? block_keys : keys) * padded_,
+                                 static_cast<T>(a_.softcap));
+        show(a_.stages.capped, block);
+        if (tiling_.bias().data != nullptr)
+            add_bias(block);
+        if (a_.slopes.data != nullptr)
+            add_slopes(block);
+        if (block.begin < fewest_.begin || block.end > fewest_.end)
+            hide_unseen(block);
+        if (a_.mask.data != nullptr)
+            hide_masked(block);
+        show(a_.stages.biased != nullptr ? a_.stages.biased : a_.stages.weights, block);
+        const Rows values = rows(values_, a_.value_dim, block, room_.values);
+        // Zero times NaN is NaN: values of masked keys must not be multiplied.
+        const bool selective =
+            kernel_.raise(tile_, keys) && !kernel_.all_finite(values, a_.value_dim);
+        if (selective)
+            std::copy_n(room_.logits, block_keys * padded_, room_.unweighed);
+        kernel_.weigh(tile_, keys);
+        if (selective)
+            kernel_.accumulate_seen(tile_, values, room_.unweighed);
+        else
+            kernel_.accumulate(tile_, values);
     }
 
     void finish() const {
@@ -198,36 +225,6 @@ class TileTask {
         if (a_.stages.weights != nullptr)
             return {0, a_.keys}; // stages show what is masked too
         return {most.begin / block_step * block_step, most.end};
-    }
-
-    void meet(Interval block) {
-        const std::int64_t keys = block.end - block.begin;
-        kernel_.score(tile_, rows(keys_, a_.dim, block, room_.keys), static_cast<T>(a_.scale));
-        show(a_.stages.scores, block);
-        if (a_.softcap != 0)
-            tiling_.kernel().cap(room_.logits, (tiling_.few() ? block_keys : keys) * padded_,
-                                 static_cast<T>(a_.softcap));
-        show(a_.stages.capped, block);
-        if (tiling_.bias().data != nullptr)
-            add_bias(block);
-        if (a_.slopes.data != nullptr)
-            add_slopes(block);
-        if (block.begin < fewest_.begin || block.end > fewest_.end)
-            hide_unseen(block);
-        if (a_.mask.data != nullptr)
-            hide_masked(block);
-        show(a_.stages.biased != nullptr ? a_.stages.biased : a_.stages.weights, block);
-        const Rows values = rows(values_, a_.value_dim, block, room_.values);
-        // Zero times NaN is NaN: values of masked keys must not be multiplied.
-        const bool selective =
-            kernel_.raise(tile_, keys) && !kernel_.all_finite(values, a_.value_dim);
-        if (selective)
-            std::copy_n(room_.logits, block_keys * padded_, room_.unweighed);
-        kernel_.weigh(tile_, keys);
-        if (selective)
-            kernel_.accumulate_seen(tile_, values, room_.unweighed);
-        else
-            kernel_.accumulate(tile_, values);
     }
 
     // Keys or values of a block where they are, or converted.
@@ -383,6 +380,45 @@ class TileTask {
     Tile<T> tile_;
     Rows keys_, values_;
     Interval fewest_{}; // keys that all queries of the tile see
+};
+
+// Tiles that meet the same keys, block by block: a block that one has read is near for the others.
+template <class T>
+class TileTasks {
+  public:
+    TileTasks(const Tiling<T>& tiling, std::int64_t first, std::int64_t count, char* memory)
+        : count_(count) {
+        for (std::int64_t i = 0; i < count; ++i)
+            tasks_[i].emplace(tiling, first + i, memory + i * tiling.room_bytes());
+    }
+
+    void run(bool first_part, Interval part, int worker, Interruption& interruption) {
+        Interval keys[most_together]{}, all{part.end, part.begin};
+        for (std::int64_t i = 0; i < count_; ++i) {
+            keys[i] = tasks_[i]->start(first_part, part);
+            if (keys[i].begin < keys[i].end)
+                all = {std::min(all.begin, keys[i].begin), std::max(all.end, keys[i].end)};
+        }
+        for (std::int64_t key = all.begin / block_keys * block_keys;
+             key < all.end && !interruption.stops(worker); key += block_keys)
+            for (std::int64_t i = 0; i < count_; ++i) {
+                const Interval block{std::max(keys[i].begin, key),
+                                     std::min(keys[i].end, key + block_keys)};
+                if (block.begin < block.end)
+                    tasks_[i]->meet(block);
+            }
+    }
+
+    void finish() const {
+        for (std::int64_t i = 0; i < count_; ++i)
+            tasks_[i]->finish();
+    }
+    // Of one tile.
+    void leave(double* partial) const { tasks_[0]->leave(partial); }
+
+  private:
+    std::int64_t count_;
+    std::optional<TileTask<T>> tasks_[most_together];
 };
 
 } // namespace ropewalk
