@@ -17,7 +17,7 @@ import dask.array as da
 import numpy as np
 import pytest
 from dask.array.utils import assert_eq
-from distributed import Client, LocalCluster
+from distributed import Client, LocalCluster, Worker, WorkerPlugin
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
@@ -66,7 +66,7 @@ def one_thread() -> Iterator[None]:
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[LocalCluster]:
     with LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
     ) as workers:
         yield workers
 
@@ -288,6 +288,47 @@ def test_what_is_attended_to_is_made_once(monkeypatch: pytest.MonkeyPatch) -> No
     assert sorted(turned) == sorted(made) == [*range(0, 60, 7)]
 
 
+@every_chunking
+@every_option
+def test_what_is_recomputed_has_the_same_bits(chunks: Any, options: dict[str, Any]) -> None:
+    arrays = data("float32", key_heads=2)
+    again = attended(arrays, chunks, **options, recompute=True)
+    assert_same_bits(again.compute(), attended(arrays, chunks, **options).compute())
+    assert_eq(again, again.compute())
+
+
+def test_what_is_recomputed_is_made_in_each_task_that_takes_it() -> None:
+    made: list[list[int]] = [[], [], []]
+    query, key, value = (recorded(rows((60, 6)), 7, one) for one in made)
+    turned = [rw.dask.rotate(x) for x in (query, key)]
+    options: dict[str, Any] = {"causal": True, "window": (20, None)}
+    lazy = rw.dask.attention(*turned, value, **options, recompute=True)
+    (planned,) = dask.optimize(lazy)
+    names = {dask.utils.key_split(key) for key in planned.__dask_graph__()}
+    found = lazy.compute()
+
+    begins = range(0, 60, 7)
+    seen = [
+        (begin, first)
+        for begin, first in product(begins, begins)
+        if first <= begin and first + 6 >= begin - 20
+    ]
+    queries, keys = [*map(Counter, zip(*seen, strict=True))]
+    assert [*map(Counter, made)] == [queries, keys, keys]
+    assert not [name for name in names if "recorded" in name or "turned" in name]
+    x, turned_x = rows((60, 6)), rw.rotate(rows((60, 6)))
+    whole = rw.attention(turned_x, turned_x, x, **options)
+    np.testing.assert_allclose(found, whole, rtol=0, atol=1e-14)
+
+
+def test_one_array_as_queries_and_keys_is_right_where_it_is_recomputed() -> None:
+    x = rows((60, 6))
+    lazy = recorded(x, 7, [])
+    found = rw.dask.attention(lazy, lazy, lazy, causal=True, recompute=True).compute()
+    np.testing.assert_allclose(found, rw.attention(x, x, x, causal=True), rtol=0, atol=1e-14)
+
+
+@pytest.mark.thread_unsafe(reason="counts the memory of the process")
 def test_a_few_chunks_are_held_beside_the_data() -> None:
     query, key = rows((4096, 64), "float32"), rows((64, 64), "float32", seed=1)
     of_keys = da.from_array(key, chunks=(4, 64))  # 16 parts, each as large as the queries
@@ -520,6 +561,7 @@ lazy = da.from_array(x, chunks=(1, 2, (20, 0, 13, 17), 4))
 weights = dict.fromkeys(("query_weight", "key_weight", "value_weight"), np.eye(6) * 3)
 results = [
     rw.dask.attention(rw.dask.rotate(lazy), rw.dask.rotate(lazy), lazy, causal=True, sinks=1.0),
+    rw.dask.attention(rw.dask.rotate(lazy), -lazy, lazy, causal=True, recompute=True),
     rw.dask.multi_head_attention(lazy[:, 0], heads=1, rotary=rw.frequencies.standard(6), **weights),
     rw.dask.sinusoidal_encoding(da.arange(30, chunks=7), 8),
 ]
@@ -551,20 +593,62 @@ def test_processes_give_the_same_bits(cluster: LocalCluster) -> None:
     assert_same_bits(found, lazy.compute(scheduler="sync"))
 
 
+def test_a_worker_holds_no_data_that_are_recomputed(cluster: LocalCluster) -> None:
+    chunks = ((64,) * 16, (8,))
+
+    # Within the test, so that they are sent whole: workers cannot import the tests.
+    class Most(WorkerPlugin):  # type: ignore[misc]
+        """Keeps how many partial results, and chunks of data, the worker held at most."""
+
+        def setup(self, worker: Worker) -> None:
+            self.worker = worker
+            worker.most_held = (0, 0)
+
+        def transition(self, *_: object, **__: object) -> None:
+            arrays = {id(x): x for x in self.worker.data.values() if isinstance(x, np.ndarray)}
+            parts = sum(x.dtype.names is not None for x in arrays.values())
+            of_data = sum(x.size == 64 * 8 for x in arrays.values())
+            most_parts, most_data = self.worker.most_held
+            self.worker.most_held = (max(most_parts, parts), max(most_data, of_data))
+
+    def made(seed: int, block_id: tuple[int, int]) -> NDArray[Any]:
+        time.sleep(0.005)  # so that work takes longer than its planning
+        return np.random.default_rng([seed, *block_id]).standard_normal((64, 8))
+
+    arrays = [da.map_blocks(made, i, chunks=chunks, meta=np.empty((0, 0))) for i in range(3)]
+    lazy = rw.dask.attention(*arrays, causal=True, recompute=True).sum(axis=1)
+    with Client(cluster) as client:
+        client.register_plugin(Most(), name="most")
+        found = client.compute(lazy).result(timeout=240)
+        most_held = client.run(lambda dask_worker: dask_worker.most_held)
+        client.unregister_worker_plugin("most")
+    assert_same_bits(found, rw.dask.attention(*arrays, causal=True).sum(axis=1).compute())
+    for parts, of_data in most_held.values():
+        assert of_data == 0  # of 48 chunks, of which the last queries see 33
+        # Of 136 parts 3 wait in each of 2 levels beside 2 that are merged. As many again may come
+        # from the other worker, and be there for rows that are begun before others are finished.
+        assert 4 <= parts <= 3 * 8
+
+
 def test_the_code_of_the_documentation_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = Path(__file__).parents[1].joinpath("docs", "scaling.md").read_text(encoding="utf-8")
-    files, chunks, processes = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    files, chunks, again, processes = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {}
-    for code in (files, chunks, processes):
+    for code in (files, chunks, again, processes):
         exec(code, names)
         if code is chunks:
             expected = names["result"]
     names["client"].close()
     names["cluster"].close()
     assert_same_bits(names["result"], expected)
+    last = np.concatenate([np.load(tmp_path / "last" / f"{chunk}.npy") for chunk in (0, 1)])
+    # Queries of zeros see the mean of the values. Parts, and both levels of merging, are rounded.
+    value = np.load("value.npy").astype(np.float64)
+    means = (np.cumsum(value, axis=0) / np.arange(1, 50_001)[:, None])[-1000:]
+    np.testing.assert_allclose(last, means, rtol=0, atol=5 * UNIT["float32"])
 
 
 def test_a_worker_that_dies_changes_nothing(cluster: LocalCluster, tmp_path: Path) -> None:

@@ -248,6 +248,7 @@ def attention(
     softcap: float | None = None,
     sinks: ArrayLike | None = None,
     precision: Precision | None = None,
+    recompute: bool = False,
 ) -> da.Array:
     r"""Scaled dot-product attention, chunk by chunk.
 
@@ -263,6 +264,9 @@ def attention(
         As in `ropewalk.attention`. Read in the chunks of queries and keys.
     causal, offset, window, slopes, key_lengths, scale, softcap, sinks, precision
         As in `ropewalk.attention`: numbers, or small arrays that are not in chunks.
+    recompute : bool, default False
+        Read or make a chunk of data anew in each task that takes it, so that none is held between
+        tasks: for data that come from files, or are cheap to make.
 
     Returns
     -------
@@ -289,6 +293,13 @@ def attention(
     ``L = ceil(log(n, 4))`` levels: a worker of one thread holds at most ``3 L + 2`` beside the
     chunks. Each level adds at most 2 units of the dtype's precision, times the largest value, to
     the error of `ropewalk.attention`.
+
+    A chunk of keys is held until all chunks of queries that see it have met it. With `recompute` it
+    is made in the task itself, once for each of them, by whatever Dask fuses into that task: what
+    works chunk by chunk, such as ``da.from_zarr``, ``map_blocks`` and `rotate`, on three different
+    arrays that nothing else takes. What is not fused is held as otherwise: what was rechunked or
+    persisted, NumPy's arrays, and everything where ``array.query-planning`` is set. The bits are
+    the same.
 
     References
     ----------
@@ -361,9 +372,12 @@ def attention(
     seen = [_seen_chunks(problem, *edges, keys) for edges in itertools.pairwise(queries)]
     part = np.dtype([("output", dtype, value.shape[-1:]), ("lse", np.float64)])
     blocks = [*itertools.chain.from_iterable((arrays[name], labels[name]) for name in arrays)]
+    # Dask fuses what makes a chunk into the task that takes it, but not where a sum over an axis
+    # would take a list of chunks. So features are summed over, or are axes of the parts.
+    of_data = ["features", "values"] if recompute else []
     parts = da.blockwise(
-        _attended,
-        pairs,
+        _attended if recompute else _attended_to_held,
+        [*pairs, *of_data],
         *blocks[:6],
         _one_a_chunk(queries[:-1]),
         ["queries"],
@@ -373,14 +387,16 @@ def attention(
         ["queries"],
         *blocks[6:],
         align_arrays=False,
-        adjust_chunks={"keys": 1},
-        meta=np.empty((0,) * len(pairs), part),
+        adjust_chunks=dict.fromkeys(["keys", *of_data], 1),
+        meta=np.empty((0,) * (len(pairs) + len(of_data)), part),
         names=[*arrays][3:],
         window=problem.window,
         scale=problem.scale,
         softcap=softcap,
         precision=precision,
     )
+    if recompute:
+        parts = parts[..., 0, 0]
     return da.blockwise(
         _output,
         [*leading, "queries", "values"],
@@ -721,10 +737,21 @@ def _turned_from(
     return _turned(x, range(begin, begin + step * x.shape[-2], step), **options)
 
 
-def _attended(
+def _attended_to_held(
     query: list[NDArray[Any]],
     key: list[NDArray[Any]],
     value: list[NDArray[Any]],
+    *others: NDArray[Any],
+    **options: Any,
+) -> NDArray[np.void]:
+    """Attend where data are lists of one chunk of features: shape (..., queries, 1)."""
+    return _attended(query[0], key[0], value[0], *others, **options)[..., 0, 0]
+
+
+def _attended(
+    query: NDArray[Any],
+    key: NDArray[Any],
+    value: NDArray[Any],
     first_query: NDArray[np.int64],
     first_key: NDArray[np.int64],
     first_seen: NDArray[np.int64],
@@ -732,16 +759,16 @@ def _attended(
     names: Sequence[str],
     **options: Any,
 ) -> NDArray[np.void]:
-    """Attend from a chunk of queries to one of keys; features are a list of one chunk."""
+    """Attend from a chunk of queries to one of keys: shape (..., queries, 1, 1, 1)."""
     options |= zip(names, arrays, strict=True)
     begin = int(first_key[0])
     options["offset"] = options.get("offset", 0) + (int(first_query[0]) - begin)
     if "key_lengths" in options:
-        options["key_lengths"] = np.clip(options["key_lengths"] - begin, 0, value[0].shape[-2])
+        options["key_lengths"] = np.clip(options["key_lengths"] - begin, 0, value.shape[-2])
     if begin != first_seen[0]:  # one part has the sinks
         options.pop("sinks", None)
     with rw.num_threads(1):
-        return _part(*rw.attention_with_lse(query[0], key[0], value[0], **options))[..., None]
+        return _part(*rw.attention_with_lse(query, key, value, **options))[..., None, None, None]
 
 
 def _unchanged(part: NDArray[np.void], **_: object) -> NDArray[np.void]:
