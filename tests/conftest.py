@@ -5,6 +5,7 @@ import platform
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import hypothesis
 import numpy as np
@@ -20,6 +21,18 @@ hypothesis.settings.register_profile("ropewalk", deadline=None, derandomize=True
 hypothesis.settings.load_profile("ropewalk")
 
 RunPython = Callable[..., subprocess.CompletedProcess[str]]
+
+ELSEWHERE = {"browser", "chromium", "on_each_isa", "run_python"}  # fixtures of other processes
+PICTURES = Path(__file__).parent / "plot"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Say what pytest-run-parallel shall not call from many threads at once."""
+    for item in items:
+        if ELSEWHERE & set(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.thread_unsafe(reason="another process does its work"))
+        elif item.path.is_relative_to(PICTURES):
+            item.add_marker(pytest.mark.thread_unsafe(reason="Matplotlib is not made for threads"))
 
 
 def pytest_report_header() -> str:

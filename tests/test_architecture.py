@@ -19,6 +19,8 @@ from tests.conftest import RunPython
 import ropewalk as rw
 from ropewalk import _core
 
+pytestmark = pytest.mark.thread_unsafe(reason="Python may fail to parse in two threads at once")
+
 ROOT = Path(__file__).parent.parent
 CPP = ROOT / "cpp"
 PYTHON = ROOT / "python" / "ropewalk"

@@ -8,6 +8,7 @@ test_attention_parts.py, and what is refused in test_attention_refusals.py.
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import ml_dtypes
@@ -29,21 +30,6 @@ dtypes = pytest.mark.parametrize("dtype", DTYPES)
 # How far a result may be from the exact one
 
 
-def magnitudes(expected: reference.Attention, call: "Call") -> reference.Attention:
-    """Return the stages of the absolute values: sums of the sizes of everything that is added."""
-    options = dict(call.options)
-    for name in ("scale", "slopes", "bias"):
-        if options.get(name) is not None:
-            sign = -1.0 if name == "slopes" else 1.0  # slopes are subtracted
-            options[name] = np.where(np.isneginf(options[name]), -INF, np.abs(options[name]) * sign)
-    options |= {"softcap": None, "sinks": -INF}
-    largest = reference.attention_of_heads(
-        np.abs(call.query), np.abs(call.key), call.value, **options
-    )
-    largest.biased[np.isneginf(expected.biased)] = 0
-    return largest
-
-
 def allowed_errors(
     expected: reference.Attention, call: "Call", unit: float, in_a_row: int
 ) -> reference.Attention:
@@ -58,12 +44,13 @@ def allowed_errors(
     of a quarter of them for the denominator, round so often, relative to sum a |v|.
     """
     dim = call.query.shape[-1]
-    largest = magnitudes(expected, call)
+    largest = call.magnitudes
+    biased = np.where(np.isneginf(expected.biased), 0, largest.biased)
     sinks = np.broadcast_to(call.sinks(expected.lse.shape[:-1])[..., None], expected.lse.shape)
     top = np.maximum(expected.biased.max(axis=-1, initial=-INF), sinks)
     top = np.where(np.isneginf(top), 0, top)
     below = np.where(np.isneginf(expected.biased), 0, top[..., None] - expected.biased)
-    of_logits = unit * ((dim + 20) * largest.biased + below + 2)
+    of_logits = unit * ((dim + 20) * biased + below + 2)
     of_sinks = np.where(np.isneginf(sinks), 0, unit * (np.abs(sinks) + top - sinks + 2))
     of_sums = unit * (in_a_row / 4 + 4)
 
@@ -85,7 +72,7 @@ def allowed_errors(
     return reference.Attention(
         scores=unit * (dim + 4) * largest.scores + tiny,
         capped=unit * (dim + 20) * largest.scores + tiny,
-        biased=unit * (dim + 20) * largest.biased + tiny,
+        biased=unit * (dim + 20) * biased + tiny,
         weights=weights * (np.exp(of_logits) / least[..., None] * (1 + of_sums) - 1) + lost,
         lse=np.log(most / least) + of_sums + 2**-52 * np.abs(np.where(seen, expected.lse, 0)),
         output=off / least[..., None]
@@ -119,6 +106,20 @@ class Call:
     @property
     def dtype(self) -> np.dtype[Any]:
         return np.result_type(self.query, self.key, self.value)
+
+    @cached_property
+    def magnitudes(self) -> reference.Attention:
+        """Stages of the absolute values: sums of the sizes of everything that is added."""
+        options = dict(self.options)
+        for name in ("scale", "slopes", "bias"):
+            if options.get(name) is not None:
+                size = np.abs(options[name]) * (-1.0 if name == "slopes" else 1.0)  # subtracted
+                options[name] = np.where(np.isneginf(options[name]), -INF, size)
+        options |= {"softcap": None, "sinks": -INF}
+        no_values = self.value[..., :0]
+        return reference.attention_of_heads(
+            np.abs(self.query), np.abs(self.key), no_values, **options
+        )
 
     def sinks(self, leading: tuple[int, ...]) -> NDArray[np.float64]:
         own = np.broadcast_to(self.options.get("sinks", -INF), self.query.shape[:-2])

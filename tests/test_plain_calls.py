@@ -12,6 +12,8 @@ import ropewalk as rw
 from ropewalk import _core
 from ropewalk._arrays import Pairing
 
+pytestmark = pytest.mark.thread_unsafe(reason="functions of the core are replaced")
+
 LARGEST = 2**53
 
 

@@ -25,6 +25,8 @@ from tests.conftest import RunPython
 import ropewalk as rw
 from ropewalk import _core
 
+pytestmark = pytest.mark.thread_unsafe(reason="sets the number of threads of the process")
+
 ISAS = rw.show_config()["supported_isas"]
 GET_THREADS = "import ropewalk as rw; print(rw.get_num_threads())"
 GET_ISA = "import ropewalk as rw; print(rw.show_config()['isa'])"

@@ -21,6 +21,8 @@ from tests.conftest import RunPython
 
 import ropewalk as rw
 
+pytestmark = pytest.mark.thread_unsafe(reason="starts threads itself, and interrupts the first")
+
 SECONDS = float(os.environ.get("SOAK_SECONDS", "2"))
 THREADS = 8
 
@@ -38,26 +40,33 @@ def refused(call: Callable[[], Any], message: str) -> str:
     return str(refusal.value)
 
 
-@pytest.fixture(scope="module")
-def calls() -> dict[str, Callable[[], Any]]:
+def calls_with(rng: np.random.Generator) -> dict[str, Callable[[], Any]]:
     """Calls large enough for the pool beside small ones, by every way into the core."""
-    rng = np.random.default_rng(20170612)
     x = rng.standard_normal((4, 500, 64), np.float32)
     q, k, v = rng.standard_normal((3, 4, 200, 32), np.float32)
     weight = rng.standard_normal((96, 96))
     queries = rng.standard_normal((150, 96))
-    radians = np.linspace(1, 0, 32)
+    positions = rng.integers(-(2**53), 2**53, 500)
+    start = int(positions[0])
+    radians = rng.random(32)
     return {
-        "table": partial(rw.sinusoidal_encoding, range(3000), 64, dtype=np.float32),
-        "small table": partial(rw.sinusoidal_encoding, [0.5, -7], 4),
+        "table": partial(rw.sinusoidal_encoding, range(start, start + 3000), 64, dtype=np.float32),
+        "small table": partial(rw.sinusoidal_encoding, [0.5, start], 4),
+        "any positions": partial(rw.sinusoidal_encoding, positions, 64),
         "new frequencies": lambda: rw.sinusoidal_encoding(
             range(500), frequencies=rw.frequencies.from_radians(radians)
         ),
-        "rotation": partial(rw.rotate, x),
-        "rotation by tables": lambda: rw.rotate_by(x, *rw.rotary_tables(range(500), 64)),
+        "shift": partial(rw.shift_matrix, positions[:50], 32),
+        "rotation": partial(rw.rotate, x, positions),
+        "rotation by new frequencies": lambda: rw.rotate(
+            x, frequencies=rw.frequencies.from_radians(radians)
+        ),
+        "rotation by tables": lambda: rw.rotate_by(x, *rw.rotary_tables(positions, 64)),
         "softmax": partial(rw.softmax, x, axis=1),
+        "log-sum-exp": partial(rw.logsumexp, x.astype(np.float64), axis=1),
         "attention": partial(rw.attention, q, k, v, causal=True),
         "decoding": partial(rw.attention, q[:, :1], k, v, causal=True, offset=199),
+        "weights": partial(rw.attention_weights, q, k, window=(50, 0)),
         "partial attention": lambda: np.concatenate(
             [part.ravel() for part in rw.attention_with_lse(q, k, v, window=(50, 0))]
         ),
@@ -70,8 +79,18 @@ def calls() -> dict[str, Callable[[], Any]]:
             value_weight=weight,
         ),
         "refusal": partial(
-            refused, partial(rw.rotate, x, range(3)), r"^positions must have no axis"
+            refused, partial(rw.rotate, x, range(start % 100)), r"^positions must have no axis"
         ),
+    }
+
+
+@pytest.fixture(scope="module")
+def calls() -> dict[str, Callable[[], Any]]:
+    """Give every call twice, with other data: what two calls share shows in the bits of one."""
+    return {
+        f"{name} of data {seed}": call
+        for seed in (20170612, 20210420)
+        for name, call in calls_with(np.random.default_rng(seed)).items()
     }
 
 

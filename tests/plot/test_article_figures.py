@@ -1,6 +1,5 @@
 """Figures of the articles: which there are, and that they show what the library computes."""
 
-import io
 import math
 from collections.abc import Callable
 
@@ -11,7 +10,6 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 import ropewalk as rw
-from ropewalk.plot._canvas import Lang
 
 ARTICLES = ["000", "001", "002", "003", "004"]
 
@@ -59,18 +57,6 @@ def test_an_article_has_its_figures_alone(article: str, names: list[str]) -> Non
 def test_an_unknown_article_is_refused(function: Callable[[str], object]) -> None:
     with pytest.raises(ValueError, match="must be one of '000', '001', '002', '003', '004', got"):
         function("005")
-
-
-@pytest.mark.parametrize("lang", ["en", "ja"])
-def test_figures_are_600_pixels_wide_and_hold_all_their_text(lang: Lang) -> None:
-    for name, figure in rw.plot.article_figures(lang=lang).items():
-        figure.savefig(io.BytesIO(), dpi=100)
-        width, height = figure.get_size_inches()
-        box = figure.get_tightbbox()
-        assert width == 6, name
-        assert min(box.x0, box.y0) >= 0, name
-        assert box.x1 <= width, name
-        assert box.y1 <= height, name
 
 
 # Article 000

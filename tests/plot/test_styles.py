@@ -94,6 +94,9 @@ def test_at_600_pixels_texts_are_whole_and_apart_and_can_be_read(
     for figure in figures_of(EXAMPLES[name](lang)):
         assert figure.get_size_inches()[0] == 6
         _, texts = drawn_with_texts_apart(figure, monkeypatch)
+        whole = figure.get_tightbbox()
+        assert min(whole.x0, whole.y0) >= 0
+        assert (whole.max <= figure.get_size_inches()).all()
         # Two pixels less on every side: boxes are larger than the letters in them.
         boxes = [(text, text.get_window_extent().padded(-2)) for text in texts]
         for i, (text, box) in enumerate(boxes):
