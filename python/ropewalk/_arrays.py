@@ -23,6 +23,7 @@ _INTERLEAVED, _HALF = "interleaved", "half"
 
 _FLOAT64 = np.dtype(np.float64)
 _REAL_FLOATS = frozenset({np.float64, np.float32, np.float16})
+_NATIVE_FLOATS = frozenset(np.dtype(of) for of in _REAL_FLOATS)
 
 
 def integer(name: str, value: object) -> int:
@@ -298,7 +299,9 @@ def data(name: str, values: ArrayLike) -> NDArray[Any]:
 
     Integers become float64; nothing else is copied.
     """
-    array = values if type(values) is np.ndarray else converted(name, values, "an array of numbers")
+    if type(values) is np.ndarray and values.dtype in _NATIVE_FLOATS and values.ndim > 0:
+        return values  # as almost always
+    array = converted(name, values, "an array of numbers")
     if array.dtype.type in _REAL_FLOATS or array.dtype.name == "bfloat16":
         if not array.dtype.isnative:
             array = array.astype(array.dtype.newbyteorder("="))
