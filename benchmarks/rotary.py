@@ -8,7 +8,7 @@ import numpy as np
 
 import ropewalk as rw
 from benchmarks.figures import Array, Call, Case, Figure
-from benchmarks.measure import Bench, check, rows, unit
+from benchmarks.measure import Bench, Limit, check, rows, unit
 from benchmarks.rivals import onnx_session
 from ropewalk._arrays import Pairing
 
@@ -137,7 +137,7 @@ def jax_rotation(x: Array, cosines: Array, sines: Array) -> Call | None:
 
 
 def fresh_rotation(bench: Bench) -> Iterator[Figure]:
-    """Rotation of halves in new memory, 8 heads of 128; tables are given to all but us."""
+    """Rotation of halves in new memory, 8 heads of 128; tables given to all but us; of np.full."""
     for size in bench.of([0.0625, 0.25, 2, 8, 32, 128], [0.25, 2]):
         x = queries(size)
         tables = rw.rotary_tables(range(x.shape[1]), DIM, dtype=np.float32)
@@ -153,5 +153,6 @@ def fresh_rotation(bench: Bench) -> Iterator[Figure]:
         for call in calls:
             check_rows(x, np.asarray(call()).reshape(x.shape), "half")
         given = partial(rw.rotate_by, x, *tables, pairing="half")
+        full = {"np.full": Limit([partial(np.full, x.shape, 1, x.dtype)])}
         case: Case = {"MiB": size}
-        yield bench.figure(case, ours, rivals=rivals, ourselves={"rotate_by": given})
+        yield bench.figure(case, ours, rivals=rivals, ourselves={"rotate_by": given}, limits=full)
