@@ -522,6 +522,13 @@ def test_rotation_refuses_positions_at_once(positions: Any, message: str) -> Non
         rw.dask.rotate(da.from_array(rows((2, 20, 6))), positions)
 
 
+@pytest.mark.parametrize("recompute", ["no", 1, None], ids=repr)
+def test_whether_data_are_read_again_is_true_or_false(recompute: Any) -> None:
+    x = da.from_array(rows((20, 8)))
+    with pytest.raises(TypeError, match="recompute must be True or False, got"):
+        rw.dask.attention(x, x, x, recompute=recompute)
+
+
 def test_positions_on_a_grid_need_a_last_axis() -> None:
     with pytest.raises(
         ValueError, match=r"positions must have a last axis of length 2, .* \(20,\)"

@@ -25,7 +25,7 @@ from tests import reference
 from tests.test_exact import Doubles, assert_exact, doubles, ulp
 
 import ropewalk as rw
-from ropewalk import _rotary
+from ropewalk import _core, _rotary
 from ropewalk._arrays import Pairing
 from ropewalk.frequencies import Frequencies
 
@@ -1135,17 +1135,26 @@ def test_arguments_are_left_as_they_are(positions: NDArray[Any]) -> None:
         np.testing.assert_array_equal(argument, copied)
 
 
+@pytest.fixture
+def streaming(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let stores into `out` pass the cache by, whatever the size."""
+    monkeypatch.setattr(_rotary, "STREAMED_BYTES", 0)
+    monkeypatch.setattr(_core, "rotate_plainly", lambda *_: None)  # what takes small calls
+
+
+@pytest.mark.usefixtures("streaming")
 @pytest.mark.parametrize("elements", [0, 1, 2, 4, 7], ids="{} off a line".format)
 @dtypes
 @pairings
 def test_stores_that_pass_the_cache_by_write_the_same_bits(
-    monkeypatch: pytest.MonkeyPatch, pairing: Pairing, dtype: str, elements: int
+    pairing: Pairing, dtype: str, elements: int
 ) -> None:
-    monkeypatch.setattr(_rotary, "STREAMED_BYTES", 0)
-    for dim, rotary_dim in ((2, 2), (6, 4), (16, 16), (22, 22), (64, 32), (129, 128), (9000, 8)):
-        x = rows((2, 90 if dim < 200 else 3, dim), dtype)
+    widths = [(dim, dim) for dim in (2, 12, 16, 20, 22, 24, 40, 64, 72, 96, 128)]
+    for dim, rotary_dim in (*widths, (6, 4), (64, 32), (129, 128), (9000, 8)):
+        # 96 rows are whole lines, so that copies begin alike; 4 of 5 copies are turned together.
+        x = rows((5, 96, dim) if dim < 200 else (2, 3, dim), dtype)
         options: dict[str, Any] = {"pairing": pairing, "rotary_dim": rotary_dim}
-        for positions in (None, 7, [[5], [9]]):
+        for positions in (None, 7, 5 + 4 * np.arange(len(x))[:, None]):
             expected = rw.rotate(x, positions, **options)
             memory = np.full(x.nbytes + 256, 7, np.uint8)
             skipped = -memory.ctypes.data % 64 + elements * x.itemsize
@@ -1156,14 +1165,12 @@ def test_stores_that_pass_the_cache_by_write_the_same_bits(
             assert (beside == 7).all()
 
 
+@pytest.mark.usefixtures("streaming")
 @layouts
 @dtypes
-def test_stores_that_pass_the_cache_by_take_any_strides(
-    monkeypatch: pytest.MonkeyPatch, dtype: str, layout: str
-) -> None:
+def test_stores_that_pass_the_cache_by_take_any_strides(dtype: str, layout: str) -> None:
     x = rows((3, LENGTH, DIM), dtype)
     expected = rw.rotate(x)
-    monkeypatch.setattr(_rotary, "STREAMED_BYTES", 0)
     lying, out = LAYOUTS[layout](x), LAYOUTS[layout](np.zeros_like(x))
     rw.rotate(lying, out=out)
     assert_same_bits(out, expected)

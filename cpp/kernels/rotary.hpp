@@ -39,11 +39,12 @@ constexpr std::int64_t most_together = 4;
 // holds.
 constexpr std::int64_t resident_rows = 11;
 
-// run(first copy, copies) for copies whose vectors all begin at the same places.
+// run(first copy, copies): together where vectors begin at the same places of every row and copy,
+// for streamed ones must.
 template <class Element, class Run>
-void each_few(const Rotation& r, Run run) {
-    const bool alike = r.y_copy * static_cast<std::int64_t>(sizeof(Element)) % 64 == 0;
-    const std::int64_t most = alike ? most_together : 1;
+void each_few(const Rotation& r, bool rows_alike, Run run) {
+    const bool copies_alike = r.y_copy * static_cast<std::int64_t>(sizeof(Element)) % 64 == 0;
+    const std::int64_t most = rows_alike && copies_alike ? most_together : 1;
     for (std::int64_t copy = 0; copy < r.copies; copy += most)
         run(copy, smaller(most, r.copies - copy));
 }
@@ -148,11 +149,12 @@ struct Neighbours {
         const auto* table = static_cast<const Table*>(r.cosines);
         const std::int64_t width = 2 * r.pairs;
         if (r.repeats == 1)
-            return each_few<Element>(r, [&](std::int64_t copy, std::int64_t copies) {
-                const std::int64_t turn = copies == 1 ? r.rows * width : width;
-                run<streamed>(x + copy * r.x_copy, y + copy * r.y_copy, table, r.rows * width, turn,
-                              copies, r.x_copy, r.y_copy);
-            });
+            return each_few<Element>(
+                r, width % lanes == 0, [&](std::int64_t copy, std::int64_t copies) {
+                    const std::int64_t turn = copies == 1 ? r.rows * width : width;
+                    run<streamed>(x + copy * r.x_copy, y + copy * r.y_copy, table, r.rows * width,
+                                  turn, copies, r.x_copy, r.y_copy);
+                });
         for (std::int64_t copy = 0; copy < r.copies; ++copy)
             run_repeated<streamed>(x + copy * r.x_copy, y + copy * r.y_copy, table, width, r.rows,
                                    r.repeats);
@@ -282,7 +284,7 @@ struct Apart {
     static void run_gapless(const Rotation& r) {
         const auto run_one = run_gapless_of<1, streamed>(r.pairs);
         const auto run_some = run_gapless_of<0, streamed>(r.pairs);
-        each_few<Element>(r, [&](std::int64_t copy, std::int64_t copies) {
+        each_few<Element>(r, true, [&](std::int64_t copy, std::int64_t copies) {
             const Element* const x = static_cast<const Element*>(r.x) + copy * r.x_copy;
             Element* const y = static_cast<Element*>(r.y) + copy * r.y_copy;
             const std::int64_t head = elements_before_vector(y, sizeof(Element) * lanes, 1);

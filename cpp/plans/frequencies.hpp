@@ -1,6 +1,7 @@
 // The frequencies of a table, with the rows that every filling needs again.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -98,14 +99,19 @@ class Frequencies {
     template <class Fill>
     const Scratch& first_rows(Layout layout, const Fill& fill) const {
         FirstRows& kept = first_rows_[static_cast<int>(layout)];
-        std::call_once(kept.once, [&] { kept.rows.emplace(fill()); });
+        std::call_once(kept.once, [&] {
+            kept.rows.emplace(fill());
+            kept.made = true;
+        });
         return *kept.rows;
     }
+    bool has_first_rows(Layout layout) const { return first_rows_[static_cast<int>(layout)].made; }
 
   private:
     struct FirstRows {
         std::once_flag once;
         std::optional<Scratch> rows;
+        std::atomic<bool> made{false};
     };
 
     const Frequency& at(std::int64_t pair, int axis) const {

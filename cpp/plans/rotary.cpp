@@ -310,7 +310,8 @@ std::vector<Bench> benches_for(const RotaryData& data, const Turning& turning, c
 }
 
 // Queries and keys of every layer ask for the same rows: a table of the first positions is kept,
-// as long as the second cache holds it beside data.
+// as long as the second cache holds it beside data. Less than a block of rows is not worth making
+// it.
 constexpr std::int64_t kept_rows = 1024, kept_bytes = 512 << 10;
 
 // Rows of that table, where they are what is asked for. Pairs that stand still have none.
@@ -324,6 +325,8 @@ std::optional<TableRows> kept_table(const Kernels& kernels, const Frequencies& f
         return {};
     const bool halves = data.pairing == Pairing::halves;
     const Layout layout = halves ? Layout::apart : Layout::cosine_first;
+    if (rows.count < block_rows && !frequencies.has_first_rows(layout))
+        return {};
     const std::int64_t row_elements = (halves ? 1 : 2) * data.pairs;
     constexpr std::int64_t line = 64, past = 16; // where NumPy's large arrays begin
     const auto table_in = [&](const Scratch& memory) {
