@@ -52,7 +52,7 @@ class TileTask {
         }
     }
 
-    // Begins, with what sinks count where they belong to this part; returns the keys of the part
+    // Takes the queries, and the sinks where they belong to this part; returns the keys of the part
     // that the tile must meet.
     Interval start(bool first_part, Interval part) {
         begin(first_part);

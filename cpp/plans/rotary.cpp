@@ -96,12 +96,12 @@ class Turning {
         : kernels_(kernels), data_(data), pairs_(pairs), element_(element_bytes(data.type)),
           rotate_((data.pairing == Pairing::neighbours
                        ? kernels.rotate_neighbours
-                       : kernels.rotate_apart)[static_cast<int>(data.type)]) {
+                       : kernels.rotate_apart)[static_cast<int>(data.type)]),
+          streamed_(stores == Stores::streamed) {
         for (const RowAxis& axis : collapsed(data.axes)) {
             (axis.own ? own_ : shared_).add(axis);
             inner_ = axis;
         }
-        streamed_ = stores == Stores::streamed;
     }
 
     std::int64_t own() const { return own_.size(); }
@@ -203,7 +203,7 @@ class Turning {
     void (*rotate_)(const Rotation&);
     Counter own_, shared_;
     RowAxis inner_{1, 0, 0, true};
-    bool streamed_ = false;
+    bool streamed_;
 };
 
 // Tasks of whole blocks of table rows, `before` of whose first block lie before the table, and of

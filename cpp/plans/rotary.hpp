@@ -36,9 +36,10 @@ enum class Direction { forwards, backwards };
 void rotate(const Kernels& kernels, const Frequencies& frequencies, const Positions& positions,
             double factor, Direction direction, const RotaryData& data, Stores stores, int threads);
 
-// The same with tables[row, pair] given, of the type that data are computed in: float64 for
-// float64, else float32.
+// The type of tables, which is what data are computed in: float64 for float64, else float32.
 Type table_type(Type data);
+
+// As rotate, with tables[row, pair] of that type given.
 void rotate_by(const Kernels& kernels, const void* cosines, const void* sines,
                const RotaryData& data, int threads);
 

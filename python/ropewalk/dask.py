@@ -372,9 +372,9 @@ def attention(
     seen = [_seen_chunks(problem, *edges, keys) for edges in itertools.pairwise(queries)]
     part = np.dtype([("output", dtype, value.shape[-1:]), ("lse", np.float64)])
     blocks = [*itertools.chain.from_iterable((arrays[name], labels[name]) for name in arrays)]
+    recompute = _arrays.boolean("recompute", recompute)
     # Dask fuses what makes a chunk into the task that takes it, but not where a sum over an axis
     # would take a list of chunks. So features are summed over, or are axes of the parts.
-    recompute = _arrays.boolean("recompute", recompute)
     of_data = ["features", "values"] if recompute else []
     parts = da.blockwise(
         _attended if recompute else _attended_to_held,
