@@ -12,6 +12,7 @@
 #include "kernels/data.hpp"
 #include "kernels/exponential.hpp"
 #include "kernels/tile.hpp"
+#include "kernels/transpose.hpp"
 #include "kernels/two.hpp"
 
 namespace {
@@ -44,49 +45,50 @@ struct Sums {
     }
 };
 
-// sums.at[row][v] += x[row] y[v] over `count` steps: `rows` elements of x lie `x_apart`
-// apart, and steps of x `x_step`; y holds the vectors of each step.
-template <class S, class T, int rows, int vectors>
+// sums.at[row][v] += x[row] y[v] over `count` steps, for the vectors from `first` on: `rows`
+// elements of x lie `x_apart` apart, and steps of x `x_step`; y holds the vectors of each step.
+template <class S, class T, int rows, int vectors, int first>
 void multiply(const T* x, std::int64_t x_apart, std::int64_t x_step, const T* y, std::int64_t count,
               Sums<S, T, rows, vectors>& sums) {
     constexpr int lanes = Lanes<S, T>::count;
     for (std::int64_t i = 0; i < count; ++i, x += x_step, y += vectors * lanes) {
         VectorOf<S, T> of_y[std::size_t{vectors}];
 #pragma GCC unroll 4
-        for (int v = 0; v < vectors; ++v)
+        for (int v = first; v < vectors; ++v)
             of_y[v] = S::get(y + v * lanes);
 #pragma GCC unroll 8
         for (int row = 0; row < rows; ++row) {
             const auto of_x = S::all(x[row * x_apart]);
 #pragma GCC unroll 4
-            for (int v = 0; v < vectors; ++v)
+            for (int v = first; v < vectors; ++v)
                 sums.at[row][v] = S::fma(of_x, of_y[v], sums.at[row][v]);
         }
     }
 }
 
-template <class S, class T, int rows, int vectors>
-void score_keys(const Tile<T>& tile, const T* keys, std::int64_t stride, T scale, T* logits) {
+template <class S, class T, int rows, int vectors, int first = 0>
+void score_keys(const Tile<T>& tile, const Rows& keys, std::int64_t key, T scale) {
+    if constexpr (first + 1 < vectors)
+        if (tile.keys[first] <= key)
+            return score_keys<S, T, rows, vectors, first + 1>(tile, keys, key, scale);
     constexpr int lanes = Lanes<S, T>::count;
+    T* const logits = tile.logits + key * vectors * lanes;
     Sums<S, T, rows, vectors> sums;
-    multiply<S, T, rows, vectors>(keys, stride, 1, tile.queries, tile.dim, sums);
+    multiply<S, T, rows, vectors, first>(static_cast<const T*>(keys.first) + key * keys.stride,
+                                         keys.stride, 1, tile.queries, tile.dim, sums);
     for (int row = 0; row < rows; ++row)
-        for (int v = 0; v < vectors; ++v)
+        for (int v = first; v < vectors; ++v)
             S::put(logits + (row * vectors + v) * lanes, S::mul(S::all(scale), sums.at[row][v]));
 }
 
 template <class S, class T>
 void score(const Tile<T>& tile, const Rows& keys, T scale) {
     with_vectors(tile.vectors, [&]<int vectors>() {
-        constexpr int lanes = Lanes<S, T>::count;
-        const auto* const first = static_cast<const T*>(keys.first);
         std::int64_t key = 0;
         for (; key + S::tile_rows <= keys.count; key += S::tile_rows)
-            score_keys<S, T, S::tile_rows, vectors>(tile, first + key * keys.stride, keys.stride,
-                                                    scale, tile.logits + key * vectors * lanes);
+            score_keys<S, T, S::tile_rows, vectors>(tile, keys, key, scale);
         for (; key < keys.count; ++key)
-            score_keys<S, T, 1, vectors>(tile, first + key * keys.stride, keys.stride, scale,
-                                         tile.logits + key * vectors * lanes);
+            score_keys<S, T, 1, vectors>(tile, keys, key, scale);
     });
 }
 
@@ -129,12 +131,6 @@ VectorOf<S, T> finite_maximum(VectorOf<S, T> maximum) {
     return S::where_equal(maximum, S::all(static_cast<T>(-infinity)), S::all(T{0}), maximum);
 }
 
-// a where it is below b, else b: so b where one of them is NaN.
-template <class S, class T>
-VectorOf<S, T> smaller(VectorOf<S, T> a, VectorOf<S, T> b) {
-    return S::where_less(a, b, a, b);
-}
-
 template <class S, class T>
 bool any_masked(VectorOf<S, T> smallest) {
     T lanes[std::size_t{Lanes<S, T>::count}];
@@ -146,7 +142,7 @@ bool any_masked(VectorOf<S, T> smallest) {
 }
 
 template <class S, class T>
-bool raise(const Tile<T>& tile, std::int64_t keys) {
+bool raise(const Tile<T>& tile) {
     using Vector = VectorOf<S, T>;
     constexpr int lanes = Lanes<S, T>::count;
     const int row = tile.vectors * lanes;
@@ -154,10 +150,10 @@ bool raise(const Tile<T>& tile, std::int64_t keys) {
     for (int at = 0; at < row; at += lanes) {
         const Vector before = S::get(tile.maximum + at);
         Vector maximum = before;
-        for (std::int64_t key = 0; key < keys; ++key) {
+        for (std::int64_t key = 0; key < tile.keys[at / lanes]; ++key) {
             const Vector logit = S::get(tile.logits + key * row + at);
             maximum = S::max(maximum, logit);
-            smallest = smaller<S, T>(logit, smallest);
+            smallest = S::min(logit, smallest); // which a NaN does not change
         }
         S::put(tile.maximum + at, maximum);
         rescale<S>(before, finite_maximum<S, T>(maximum), tile.sum + at, tile.rescale + at);
@@ -166,12 +162,13 @@ bool raise(const Tile<T>& tile, std::int64_t keys) {
 }
 
 template <class S, class T>
-void weigh(const Tile<T>& tile, std::int64_t keys) {
+void weigh(const Tile<T>& tile) {
     using Vector = VectorOf<S, T>;
     constexpr int lanes = Lanes<S, T>::count;
     const int row = tile.vectors * lanes;
     for (int at = 0; at < row; at += lanes) {
         T* const logits = tile.logits + at;
+        const std::int64_t keys = tile.keys[at / lanes];
         const Vector maximum = finite_maximum<S, T>(S::get(tile.maximum + at));
         Vector sums[4];
         for (Vector& sum : sums)
@@ -199,26 +196,39 @@ void weigh(const Tile<T>& tile, std::int64_t keys) {
     }
 }
 
+// What an empty output holds is not read.
 template <class S>
-void join_outputs(typename S::F64 more, const double* rescale, double* output) {
-    S::put(output, S::fma(S::get(output), S::get(rescale), more));
+void join_outputs(typename S::F64 more, bool empty, const double* rescale, double* output) {
+    S::put(output, empty ? more : S::fma(S::get(output), S::get(rescale), more));
 }
 
 template <class S>
-void join_outputs(typename S::F32 more, const double* rescale, double* output) {
-    join_outputs<S>(S::widen_low(more), rescale, output);
-    join_outputs<S>(S::widen_high(more), rescale + 8, output + 8);
+void join_outputs(typename S::F32 more, bool empty, const double* rescale, double* output) {
+    join_outputs<S>(S::widen_low(more), empty, rescale, output);
+    join_outputs<S>(S::widen_high(more), empty, rescale + 8, output + 8);
+}
+
+// Sums over the keys from `key` on that each vector from `first` on meets.
+template <class S, class T, int rows, int vectors, int first = 0>
+void accumulate_keys(const Tile<T>& tile, const T* values, std::int64_t stride, std::int64_t key,
+                     Sums<S, T, rows, vectors>& sums) {
+    constexpr int row = vectors * Lanes<S, T>::count;
+    const std::int64_t end = tile.keys[first];
+    multiply<S, T, rows, vectors, first>(values + key * stride, 1, stride, tile.logits + key * row,
+                                         end - key, sums);
+    if constexpr (first + 1 < vectors)
+        accumulate_keys<S, T, rows, vectors, first + 1>(tile, values, stride, end, sums);
 }
 
 template <class S, class T, int rows, int vectors>
 void accumulate_features(const Tile<T>& tile, const Rows& values, std::int64_t feature) {
     constexpr int lanes = Lanes<S, T>::count;
     Sums<S, T, rows, vectors> sums;
-    multiply<S, T, rows, vectors>(static_cast<const T*>(values.first) + feature, 1, values.stride,
-                                  tile.logits, values.count, sums);
+    accumulate_keys<S, T, rows, vectors>(tile, static_cast<const T*>(values.first) + feature,
+                                         values.stride, 0, sums);
     for (int row = 0; row < rows; ++row)
         for (int v = 0; v < vectors; ++v)
-            join_outputs<S>(sums.at[row][v], tile.rescale + v * lanes,
+            join_outputs<S>(sums.at[row][v], tile.empty, tile.rescale + v * lanes,
                             tile.output + ((feature + row) * vectors + v) * lanes);
 }
 
@@ -237,16 +247,20 @@ void accumulate(const Tile<T>& tile, const Rows& values) {
 template <class S, class T, class Data>
 bool all_finite(const Rows& rows, std::int64_t width) {
     const auto zero = S::all(T{0});
-    auto sum = zero;
-    for (std::int64_t i = 0; i < rows.count; ++i) {
-        const auto* p = static_cast<const typename Data::Element*>(rows.first) + i * rows.stride;
-        std::int64_t left = width;
-        for (; left >= Data::lanes; left -= Data::lanes, p += Data::lanes)
-            sum = S::fma(Data::get(p), zero, sum);
-        if (left > 0)
-            sum = S::fma(Data::get_some(p, (1U << left) - 1), zero, sum);
+    VectorOf<S, T> sums[4] = {zero, zero, zero, zero}; // take turns, and need not wait
+    const auto* row = static_cast<const typename Data::Element*>(rows.first);
+    for (std::int64_t i = 0; i < rows.count; ++i, row += rows.stride) {
+        std::int64_t at = 0;
+        for (; at + 4 * Data::lanes <= width; at += 4 * Data::lanes)
+#pragma GCC unroll 4
+            for (int k = 0; k < 4; ++k)
+                sums[k] = S::fma(Data::get(row + at + k * Data::lanes), zero, sums[k]);
+        for (; at + Data::lanes <= width; at += Data::lanes)
+            sums[0] = S::fma(Data::get(row + at), zero, sums[0]);
+        if (at < width)
+            sums[1] = S::fma(Data::get_some(row + at, (1U << (width - at)) - 1), zero, sums[1]);
     }
-    return S::sum(sum) == 0;
+    return S::sum(S::add(S::add(sums[0], sums[1]), S::add(sums[2], sums[3]))) == 0;
 }
 
 template <class S, class T>
@@ -259,13 +273,14 @@ void accumulate_seen(const Tile<T>& tile, const Rows& values, const T* logits) {
     for (std::int64_t feature = 0; feature < tile.value_dim; ++feature)
         for (int v = 0; v < tile.vectors; ++v) {
             Vector sum = S::all(T{0});
-            for (std::int64_t key = 0; key < values.count; ++key) {
+            for (std::int64_t key = 0; key < tile.keys[v]; ++key) {
                 const std::int64_t at = key * row + v * lanes;
                 const Vector value = S::all(first[key * values.stride + feature]);
                 const Vector more = S::fma(value, S::get(tile.logits + at), sum);
                 sum = S::where_equal(S::get(logits + at), masked, sum, more);
             }
-            join_outputs<S>(sum, tile.rescale + v * lanes, tile.output + feature * row + v * lanes);
+            join_outputs<S>(sum, tile.empty, tile.rescale + v * lanes,
+                            tile.output + feature * row + v * lanes);
         }
 }
 
@@ -290,13 +305,31 @@ class Mean {
     typename S::F64 by_, reciprocal_;
 };
 
+// Those of as many queries as T has lanes: load(i) is eight outputs from lane i on.
 template <class S, class T>
-void divide(const Tile<T>& tile) {
-    const std::int64_t row = tile.vectors * Lanes<S, T>::count;
-    for (std::int64_t i = 0; i < row; i += 8) {
-        const Mean<S, T> mean(S::get(tile.sum + i));
-        for (double *p = tile.output + i, *end = p + tile.value_dim * row; p != end; p += row)
-            S::put(p, mean.of(S::get(p)));
+struct Means {
+    Mean<S, T> low, high;
+    template <class Function>
+    VectorOf<S, T> of(Function load) const {
+        if constexpr (sizeof(T) == 4)
+            return S::join(low.of(load(0)), high.of(load(8)));
+        else
+            return low.of(load(0));
+    }
+};
+
+template <class S, class T>
+void divide(const Tile<T>& tile, std::int64_t queries, T* rows) {
+    constexpr int lanes = Lanes<S, T>::count;
+    const std::int64_t row = tile.vectors * lanes;
+    for (std::int64_t at = 0; at < queries; at += lanes, rows += lanes * tile.value_dim) {
+        const double* const sum = tile.sum + at;
+        const Means<S, T> means{Mean<S, T>(S::get(sum)), Mean<S, T>(S::get(sum + lanes - 8))};
+        const auto of_feature = [&](std::int64_t feature) {
+            const double* const output = tile.output + feature * row + at;
+            return means.of([&](int lane) { return S::get(output + lane); });
+        };
+        lanes_to_rows<S, T>(of_feature, tile.value_dim, queries - at, rows);
     }
 }
 

@@ -93,6 +93,11 @@ typename S::F32 narrow(const double* x, typename S::F32) {
     return S::join(S::get(x), S::get(x + 8));
 }
 
+template <class S>
+typename S::F32 narrow(const float* x, typename S::F32) {
+    return S::get(x);
+}
+
 // y = x, for types of which y holds every value.
 template <class S, class Data, class Wide>
 void read(const void* x, std::int64_t count, Wide* y) {
@@ -111,15 +116,15 @@ void read(const void* x, std::int64_t count, Wide* y) {
 }
 
 // y = x, each rounded to float32 and that to the type.
-template <class S, class Data>
-void write(const double* x, std::int64_t count, void* y) {
+template <class S, class Data, class Wide>
+void write(const Wide* x, std::int64_t count, void* y) {
     auto* const to = static_cast<typename Data::Element*>(y);
     for (std::int64_t i = 0; i < count; i += Data::lanes) {
         const std::int64_t left = count - i;
         if (left >= Data::lanes) {
             Data::put(to + i, narrow<S>(x + i, typename Data::Vector{}));
         } else {
-            alignas(64) double rest[16] = {};
+            alignas(64) Wide rest[16] = {};
             for (std::int64_t j = 0; j < left; ++j)
                 rest[j] = x[i + j];
             Data::put_some(to + i, narrow<S>(rest, typename Data::Vector{}), (1U << left) - 1);

@@ -102,8 +102,9 @@ void score_few(const Tile<T>& tile, const Rows& keys, T scale) {
 }
 
 template <class S, class T>
-bool raise_few(const Tile<T>& tile, std::int64_t keys) {
+bool raise_few(const Tile<T>& tile) {
     using Vector = VectorOf<S, T>;
+    const std::int64_t keys = tile.keys[0];
     constexpr int lanes = Lanes<S, T>::count;
     Vector smallest = S::all(T{0});
     for (int query = 0; query < tile.vectors; ++query) {
@@ -114,7 +115,7 @@ bool raise_few(const Tile<T>& tile, std::int64_t keys) {
         for (; key + lanes <= keys; key += lanes) {
             const Vector logit = S::get(logits + key);
             largest = S::max(largest, logit);
-            smallest = smaller<S, T>(logit, smallest);
+            smallest = S::min(logit, smallest);
         }
         T of_lanes[std::size_t{lanes}];
         S::put(of_lanes, largest);
@@ -123,7 +124,7 @@ bool raise_few(const Tile<T>& tile, std::int64_t keys) {
             maximum = maximum > lane ? maximum : lane;
         for (; key < keys; ++key) {
             maximum = maximum > logits[key] ? maximum : logits[key];
-            smallest = smaller<S, T>(S::all(logits[key]), smallest);
+            smallest = S::min(S::all(logits[key]), smallest);
         }
         tile.maximum[query] = maximum;
         const T least = maximum == static_cast<T>(-infinity) ? T{0} : maximum;
@@ -136,8 +137,9 @@ bool raise_few(const Tile<T>& tile, std::int64_t keys) {
 }
 
 template <class S, class T>
-void weigh_few(const Tile<T>& tile, std::int64_t keys) {
+void weigh_few(const Tile<T>& tile) {
     using Vector = VectorOf<S, T>;
+    const std::int64_t keys = tile.keys[0];
     constexpr int lanes = Lanes<S, T>::count;
     const std::int64_t end = (keys + lanes - 1) / lanes * lanes;
     for (int query = 0; query < tile.vectors; ++query) {
@@ -232,14 +234,18 @@ void accumulate_few_seen(const Tile<T>& tile, const Rows& values, const T* seen)
 }
 
 template <class S, class T>
-void divide_few(const Tile<T>& tile) {
-    for (int query = 0; query < tile.vectors; ++query) {
-        double* const output = tile.output + query * tile.value_dim;
+void divide_few(const Tile<T>& tile, std::int64_t queries, T* rows) {
+    constexpr int lanes = Lanes<S, T>::count;
+    for (std::int64_t query = 0; query < queries; ++query) {
         const Mean<S, T> mean(S::all(tile.sum[query]));
-        for (std::int64_t feature = 0; feature < tile.value_dim; feature += 8) {
+        for (std::int64_t feature = 0; feature < tile.value_dim; feature += lanes) {
+            const std::int64_t at = query * tile.value_dim + feature;
             const std::int64_t left = tile.value_dim - feature;
-            const unsigned lanes = left < 8 ? (1U << left) - 1 : 0xff;
-            S::put_some(output + feature, mean.of(S::get_some(output + feature, lanes)), lanes);
+            const unsigned some = left < lanes ? (1U << left) - 1 : (1U << lanes) - 1;
+            const auto load = [&](int lane) {
+                return S::get_some(tile.output + at + lane, some >> lane & 0xff);
+            };
+            S::put_some(rows + at, Means<S, T>{mean, mean}.of(load), some);
         }
     }
 }

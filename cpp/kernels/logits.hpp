@@ -14,16 +14,18 @@ constexpr T largest_finite = static_cast<T>(__DBL_MAX__);
 template <>
 constexpr float largest_finite<float> = __FLT_MAX__;
 
-// logit = function(logit, its key in the block, its first lane)
+// logit = function(logit, its key in the block, its first lane), from one key up to another
 template <class S, class T, class Function>
-void change_logits(const Tile<T>& tile, std::int64_t keys, Function function) {
+void change_logits(const Tile<T>& tile, std::int64_t first, std::int64_t last, Function function) {
     constexpr int lanes = Lanes<S, T>::count;
     const int row = tile.vectors * lanes;
-    for (std::int64_t key = 0; key < keys; ++key)
-        for (int at = 0; at < row; at += lanes) {
+    for (int at = 0; at < row; at += lanes) {
+        const std::int64_t met = tile.keys[at / lanes], end = met < last ? met : last;
+        for (std::int64_t key = first; key < end; ++key) {
             T* const logits = tile.logits + key * row + at;
             S::put(logits, function(S::get(logits), key, at));
         }
+    }
 }
 
 // -inf masks whatever the logit is; a finite bias does not, even where the sum overflows.
@@ -82,7 +84,7 @@ VectorOf<S, T> slope_biases(const double* places, const double* slopes, typename
 template <class S, class T>
 void add_slopes(const Tile<T>& tile, double first, std::int64_t keys, const double* places,
                 const double* slopes) {
-    change_logits<S>(tile, keys, [&](VectorOf<S, T> logit, std::int64_t key, int at) {
+    change_logits<S>(tile, 0, keys, [&](VectorOf<S, T> logit, std::int64_t key, int at) {
         const auto place = S::all(first + static_cast<double>(key));
         return with_bias<S, T>(logit, slope_biases<S, T>(places + at, slopes + at, place));
     });
@@ -90,9 +92,10 @@ void add_slopes(const Tile<T>& tile, double first, std::int64_t keys, const doub
 
 // Every lane sees the keys of the block from begin up to end.
 template <class S, class T>
-void hide_outside(const Tile<T>& tile, std::int64_t keys, const T* begin, const T* end) {
+void hide_outside(const Tile<T>& tile, std::int64_t first, std::int64_t last, const T* begin,
+                  const T* end) {
     const auto masked = S::all(static_cast<T>(-infinity));
-    change_logits<S>(tile, keys, [&](VectorOf<S, T> logit, std::int64_t key, int at) {
+    change_logits<S>(tile, first, last, [&](VectorOf<S, T> logit, std::int64_t key, int at) {
         const auto place = S::all(static_cast<T>(key));
         const auto seen = S::where_less(place, S::get(end + at), logit, masked);
         return S::where_less(place, S::get(begin + at), masked, seen);

@@ -33,6 +33,10 @@ struct Tile {
     double* sum;      // of all weights so far, e^(logit - maximum)
     double* rescale;  // e^(maximum before this block - maximum)
     double* output;   // (value_dim, queries): the sum of weights times values
+    bool empty;       // whether output has never been written
+    // How many keys of the block a vector meets, and none fewer than the one before, so that causal
+    // queries do not score what they do not see. Where queries are few, the first is for all.
+    std::int64_t keys[most_vectors];
 };
 
 // Attention of a tile in float32 or float64. A logit of -inf is masked: its weight is 0, as every
@@ -42,35 +46,34 @@ struct TileKernels {
     // logits = scale times keys times queries
     void (*score)(const Tile<T>& tile, const Rows& keys, T scale);
     // Takes logits into the maximum, and scales the sum so far; says whether one is -inf.
-    bool (*raise)(const Tile<T>& tile, std::int64_t keys);
+    bool (*raise)(const Tile<T>& tile);
     // Logits become weights, which are added to the sum.
-    void (*weigh)(const Tile<T>& tile, std::int64_t keys);
-    // output = rescale times output + weights times values
+    void (*weigh)(const Tile<T>& tile);
+    // output = rescale times output, unless that is empty, + weights times values
     void (*accumulate)(const Tile<T>& tile, const Rows& values);
     // The same where a value may be NaN or infinite: those whose logits are -inf are not read.
     void (*accumulate_seen)(const Tile<T>& tile, const Rows& values, const T* logits);
-    // output = output / sum, or 0 where nothing was seen
-    void (*divide)(const Tile<T>& tile);
+    // rows[query] = output / sum, rounded to T, or 0 where nothing was seen; of the first queries.
+    void (*divide)(const Tile<T>& tile, std::int64_t queries, T* rows);
     // Whether `width` columns hold neither NaN nor infinity.
     bool (*all_finite)(const Rows& rows, std::int64_t width);
 };
 
-// Between rows of queries and lanes, and what changes logits, where lanes are queries.
+// What makes lanes of rows of queries, and what changes logits, where lanes are queries.
 template <class T>
 struct LaneKernels {
     // lanes[column * stride + row] = rows[row][column], as many rows as a vector has lanes.
     void (*rows_to_lanes)(const T* const* rows, std::int64_t columns, std::int64_t stride,
                           T* lanes);
-    // rows[row * columns + column] = lanes[column * stride + row], eight rows.
-    void (*lanes_to_rows)(const double* lanes, std::int64_t columns, std::int64_t stride,
-                          double* rows);
     // logits += bias; rows[lane] holds the biases of its query to the keys of the block.
     void (*add_bias)(const Tile<T>& tile, std::int64_t keys, const T* const* rows);
     // logits -= slope |place - key|, keys from `first` on; every lane has its place and slope.
     void (*add_slopes)(const Tile<T>& tile, double first, std::int64_t keys, const double* places,
                        const double* slopes);
-    // logits = -inf but for the keys from begin up to end of every lane, counted in the block.
-    void (*hide_outside)(const Tile<T>& tile, std::int64_t keys, const T* begin, const T* end);
+    // logits = -inf but for the keys from begin up to end of every lane, counted in the block; of
+    // the keys from `first` up to `last`.
+    void (*hide_outside)(const Tile<T>& tile, std::int64_t first, std::int64_t last, const T* begin,
+                         const T* end);
     // logits = -inf where a byte is 0; rows[lane] holds those of its query.
     void (*hide_masked)(const Tile<T>& tile, std::int64_t keys, const std::uint8_t* const* rows);
 };

@@ -26,21 +26,28 @@ void rows_to_lanes(const T* const* rows, std::int64_t columns, std::int64_t stri
             lanes[column * stride + row] = rows[row][column];
 }
 
-// rows[row * columns + column] = lanes[column * stride + row], eight rows.
-template <class S>
-void lanes_to_rows(const double* lanes, std::int64_t columns, std::int64_t stride, double* rows) {
+// to[row * columns + column] = lane `row` of lanes(column), of the first rows.
+template <class S, class T, class Function>
+void lanes_to_rows(Function lanes, std::int64_t columns, std::int64_t rows, T* to) {
+    constexpr int count = Lanes<S, T>::count;
     std::int64_t column = 0;
-    for (; column + 8 <= columns; column += 8) {
-        typename S::F64 block[8];
-        for (int i = 0; i < 8; ++i)
-            block[i] = S::get(lanes + (column + i) * stride);
+    for (; column + count <= columns; column += count) {
+        VectorOf<S, T> block[std::size_t{count}];
+#pragma GCC unroll 16
+        for (int i = 0; i < count; ++i)
+            block[i] = lanes(column + i);
         S::transpose(block);
-        for (int row = 0; row < 8; ++row)
-            S::put(rows + row * columns + column, block[row]);
+#pragma GCC unroll 16
+        for (int row = 0; row < count; ++row)
+            if (row < rows)
+                S::put(to + row * columns + column, block[row]);
     }
-    for (; column < columns; ++column)
-        for (int row = 0; row < 8; ++row)
-            rows[row * columns + column] = lanes[column * stride + row];
+    for (; column < columns; ++column) {
+        T of_column[std::size_t{count}];
+        S::put(of_column, lanes(column));
+        for (int row = 0; row < rows; ++row)
+            to[row * columns + column] = of_column[row];
+    }
 }
 
 } // namespace

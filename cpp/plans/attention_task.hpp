@@ -32,7 +32,9 @@ class TileTask {
                 room_.maximum,
                 room_.sum,
                 room_.rescale,
-                room_.output},
+                room_.output,
+                false,
+                {}},
           keys_(tiling.keys_of(tile)), values_(tiling.values_of(tile)) {
         std::int64_t index = tiling.first_head(tile) + tiling.first_query(tile) / a_.queries;
         std::int64_t row = tiling.first_query(tile) % a_.queries;
@@ -62,6 +64,8 @@ class TileTask {
 
     void meet(Interval block) {
         const std::int64_t keys = block.end - block.begin;
+        for (int i = 0; i < most_vectors; ++i)
+            tile_.keys[i] = std::clamp(ends_[i] - block.begin, std::int64_t{0}, keys);
         kernel_.score(tile_, rows(keys_, a_.dim, block, room_.keys), static_cast<T>(a_.scale));
         show(a_.stages.scores, block);
         if (a_.softcap != 0)
@@ -79,19 +83,20 @@ class TileTask {
         show(a_.stages.biased != nullptr ? a_.stages.biased : a_.stages.weights, block);
         const Rows values = rows(values_, a_.value_dim, block, room_.values);
         // Zero times NaN is NaN: values of masked keys must not be multiplied.
-        const bool selective =
-            kernel_.raise(tile_, keys) && !kernel_.all_finite(values, a_.value_dim);
+        const bool selective = kernel_.raise(tile_) && !kernel_.all_finite(values, a_.value_dim);
         if (selective)
             std::copy_n(room_.logits, block_keys * padded_, room_.unweighed);
-        kernel_.weigh(tile_, keys);
+        kernel_.weigh(tile_);
         if (selective)
             kernel_.accumulate_seen(tile_, values, room_.unweighed);
         else
             kernel_.accumulate(tile_, values);
+        tile_.empty = false;
     }
 
     void finish() const {
-        kernel_.divide(tile_);
+        if (a_.output != nullptr)
+            write_output();
         for (std::int64_t i = 0; i < count_; ++i)
             finish(i);
     }
@@ -179,7 +184,9 @@ class TileTask {
         take_queries();
         std::fill_n(room_.maximum, padded_, -infinity);
         std::fill_n(room_.sum, padded_, 0.0);
-        std::fill_n(room_.output, a_.value_dim * padded_, 0.0);
+        tile_.empty = !tiling_.few();
+        if (tiling_.few())
+            std::fill_n(room_.output, a_.value_dim * count_, 0.0);
         for (std::int64_t i = 0; i < count_ && with_sinks; ++i)
             if (room_.tile[i].sink != -HUGE_VAL) {
                 room_.maximum[i] = static_cast<T>(room_.tile[i].sink);
@@ -216,14 +223,20 @@ class TileTask {
     Interval seen_keys() {
         fewest_ = {0, a_.keys};
         Interval most{a_.keys, 0};
-        for (std::int64_t i = 0; i < count_; ++i) {
-            const Interval seen = room_.tile[i].seen;
-            fewest_ = {std::max(fewest_.begin, seen.begin), std::min(fewest_.end, seen.end)};
-            if (seen.begin < seen.end)
-                most = {std::min(most.begin, seen.begin), std::max(most.end, seen.end)};
+        const std::int64_t lanes = tiling_.few() ? count_ : tiling_.kernel().lanes;
+        for (std::int64_t i = 0, vector = 0; i < padded_; ++vector) {
+            for (const std::int64_t end = i + lanes; i < end; ++i) {
+                const Interval seen = room_.tile[i].seen;
+                fewest_ = {std::max(fewest_.begin, seen.begin), std::min(fewest_.end, seen.end)};
+                if (seen.begin < seen.end)
+                    most = {std::min(most.begin, seen.begin), std::max(most.end, seen.end)};
+            }
+            ends_[vector] = most.end;
         }
-        if (a_.stages.weights != nullptr)
-            return {0, a_.keys}; // stages show what is masked too
+        if (a_.stages.weights != nullptr) { // stages show what is masked too
+            std::fill_n(ends_, most_vectors, a_.keys);
+            return {0, a_.keys};
+        }
         return {most.begin / block_step * block_step, most.end};
     }
 
@@ -297,7 +310,11 @@ class TileTask {
                 room_.begin[i] = static_cast<T>(in_block(room_.tile[i].seen.begin));
                 room_.end[i] = static_cast<T>(in_block(room_.tile[i].seen.end));
             }
-            tiling_.kernel().lane.hide_outside(tile_, keys, room_.begin, room_.end);
+            const auto hide = [&](std::int64_t first, std::int64_t last) {
+                tiling_.kernel().lane.hide_outside(tile_, first, last, room_.begin, room_.end);
+            };
+            hide(0, in_block(fewest_.begin));
+            hide(std::max(in_block(fewest_.begin), in_block(fewest_.end)), keys);
             return;
         }
         each_query([&](const Query<T>& query, const Column<T>& logits) {
@@ -337,22 +354,21 @@ class TileTask {
             });
     }
 
+    // The rows of a tile follow each other.
+    void write_output() const {
+        if (tile_.empty) // where no key was seen
+            std::fill_n(room_.output, a_.value_dim * padded_, 0.0);
+        char* const rows = static_cast<char*>(a_.output) +
+                           row_in(room_.tile[0], a_.value_dim) * element_bytes(a_.type);
+        if (a_.type == computed_type<T>)
+            return kernel_.divide(tile_, count_, reinterpret_cast<T*>(rows));
+        kernel_.divide(tile_, count_, room_.rows);
+        tiling_.write(room_.rows, count_ * a_.value_dim, rows);
+    }
+
     void finish(std::int64_t i) const {
         const Query<T>& query = room_.tile[i];
         const double sum = room_.sum[i];
-        if (a_.output != nullptr) {
-            const double* output = room_.output + i * a_.value_dim;
-            if (!tiling_.few()) {
-                if (i % 8 == 0)
-                    tiling_.kernel().lane.lanes_to_rows(room_.output + i, a_.value_dim, padded_,
-                                                        room_.output_rows);
-                output = room_.output_rows + i % 8 * a_.value_dim;
-            }
-            tiling_.kernels().write[static_cast<std::size_t>(a_.type)](
-                output, a_.value_dim,
-                static_cast<char*>(a_.output) +
-                    row_in(query, a_.value_dim) * element_bytes(a_.type));
-        }
         const T maximum = room_.maximum[i];
         if (a_.lse != nullptr)
             a_.lse[row_in(query, 1)] = static_cast<double>(maximum) + std::log(sum);
@@ -380,6 +396,8 @@ class TileTask {
     Tile<T> tile_;
     Rows keys_, values_;
     Interval fewest_{}; // keys that all queries of the tile see
+    // Behind which no query of a vector, and of those before it, sees a key.
+    std::int64_t ends_[most_vectors]{};
 };
 
 // Tiles that meet the same keys, block by block: a block that one has read is near for the others.

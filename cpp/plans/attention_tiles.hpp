@@ -52,7 +52,7 @@ struct Query {
 template <class T>
 struct Room {
     T *queries, *logits, *unweighed, *keys, *values, *rows, *maximum, *begin, *end;
-    double *sum, *rescale, *output, *output_rows, *places, *slopes;
+    double *sum, *rescale, *output, *places, *slopes;
     const T** starts;
     const std::uint8_t** masks;
     Query<T>* tile;
@@ -69,14 +69,13 @@ struct Room {
         take(unweighed, block_keys * count);
         take(keys, converted ? block_keys * a.dim : 0);
         take(values, converted ? block_keys * a.value_dim : 0);
-        take(rows, a.type != computed_type<T> ? a.dim * count : 0);
+        take(rows, a.type != computed_type<T> ? std::max(a.dim, a.value_dim) * count : 0);
         take(maximum, count);
         take(begin, count);
         take(end, count);
         take(sum, count);
         take(rescale, count);
         take(output, a.value_dim * count);
-        take(output_rows, a.value_dim * 8);
         take(places, count);
         take(slopes, count);
         take(starts, count);
@@ -229,6 +228,13 @@ class Tiling {
             kernels_.read_float32[type](x, count, y);
         else
             kernels_.read_float64[type](x, count, y);
+    }
+    void write(const T* x, std::int64_t count, void* y) const {
+        const auto type = static_cast<std::size_t>(a_.type);
+        if constexpr (std::is_same_v<T, float>)
+            kernels_.write_float32[type](x, count, y);
+        else
+            kernels_.write_float64[type](x, count, y);
     }
 
     std::int64_t offset_of(const Leading& leading, std::int64_t index) const {

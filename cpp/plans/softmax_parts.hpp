@@ -84,7 +84,7 @@ class SoftmaxElements {
     // Shares, which are NaN in a row of NaN; what is left out is 0.
     void write(double* shares, const std::uint8_t* counts, std::int64_t count, void* y) const {
         put_uncounted(0.0, counts, count, shares);
-        kernels_.write[static_cast<std::size_t>(s_.type)](shares, count, y);
+        kernels_.write_float64[static_cast<std::size_t>(s_.type)](shares, count, y);
     }
 
     const Kernels& kernels_;

@@ -155,6 +155,13 @@ struct Simd {
     static F64 max(F64 a, F64 b) {
         return {_mm256_max_pd(a.low, b.low), _mm256_max_pd(a.high, b.high)};
     }
+    // a where it is below b, else b.
+    static F32 min(F32 a, F32 b) {
+        return {_mm256_min_ps(a.low, b.low), _mm256_min_ps(a.high, b.high)};
+    }
+    static F64 min(F64 a, F64 b) {
+        return {_mm256_min_pd(a.low, b.low), _mm256_min_pd(a.high, b.high)};
+    }
     // x in the lanes where a is below b, or equal to it; y in the others.
     static F32 where_less(F32 a, F32 b, F32 x, F32 y) { return where<_CMP_LT_OQ>(a, b, x, y); }
     static F64 where_less(F64 a, F64 b, F64 x, F64 y) { return where<_CMP_LT_OQ>(a, b, x, y); }

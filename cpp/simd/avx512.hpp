@@ -88,6 +88,9 @@ struct Simd {
     // a where it is above b, else b: so b where one of them is NaN.
     static F32 max(F32 a, F32 b) { return _mm512_max_ps(a, b); }
     static F64 max(F64 a, F64 b) { return _mm512_max_pd(a, b); }
+    // a where it is below b, else b.
+    static F32 min(F32 a, F32 b) { return _mm512_min_ps(a, b); }
+    static F64 min(F64 a, F64 b) { return _mm512_min_pd(a, b); }
     // x in the lanes where a is below b, or equal to it; y in the others.
     static F32 where_less(F32 a, F32 b, F32 x, F32 y) {
         return _mm512_mask_mov_ps(y, _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ), x);

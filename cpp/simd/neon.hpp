@@ -182,6 +182,9 @@ struct Simd {
     // a where it is above b, else b: so b where one of them is NaN.
     static F32 max(F32 a, F32 b) { return where_less(b, a, a, b); }
     static F64 max(F64 a, F64 b) { return where_less(b, a, a, b); }
+    // a where it is below b, else b.
+    static F32 min(F32 a, F32 b) { return where_less(a, b, a, b); }
+    static F64 min(F64 a, F64 b) { return where_less(a, b, a, b); }
     // x in the lanes where a is below b, or equal to it; y in the others.
     static F32 where_less(F32 a, F32 b, F32 x, F32 y) {
         return each<F32>([&](int i) {

@@ -151,6 +151,11 @@ struct Simd {
     static Vector max(const Vector& a, const Vector& b) {
         return each<Vector>([&](int i) { return a.at[i] > b.at[i] ? a.at[i] : b.at[i]; });
     }
+    // a where it is below b, else b.
+    template <class Vector>
+    static Vector min(const Vector& a, const Vector& b) {
+        return each<Vector>([&](int i) { return a.at[i] < b.at[i] ? a.at[i] : b.at[i]; });
+    }
     // x in the lanes where a is below b, or equal to it; y in the others.
     template <class Vector>
     static Vector where_less(const Vector& a, const Vector& b, const Vector& x, const Vector& y) {

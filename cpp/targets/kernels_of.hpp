@@ -60,8 +60,8 @@ constexpr ropewalk::AttentionKernels<T> attention_of() {
                                       {score<S, T>, raise<S, T>, weigh<S, T>, accumulate<S, T>,
                                        accumulate_seen<S, T>, divide<S, T>, all_finite<S, T, Own>},
                                       {},
-                                      {rows_to_lanes<S, T>, lanes_to_rows<S>, add_bias<S, T>,
-                                       add_slopes<S, T>, hide_outside<S, T>, hide_masked<S, T>},
+                                      {rows_to_lanes<S, T>, add_bias<S, T>, add_slopes<S, T>,
+                                       hide_outside<S, T>, hide_masked<S, T>},
                                       cap<S, T>,
                                       weigh_row<S, T>};
     if constexpr (sizeof(T) == 4) {
@@ -98,6 +98,8 @@ constexpr ropewalk::Kernels kernels_of(const char* isa) {
          read<S, HalfData<S, BFloat16>>, nullptr},
         {read<S, FloatData<S, float>>, read<S, HalfData<S, Float16>>,
          read<S, HalfData<S, BFloat16>>, read<S, FloatData<S, double>>},
+        {write<S, FloatData<S, float>>, write<S, HalfData<S, Float16>>,
+         write<S, HalfData<S, BFloat16>>, nullptr},
         {write<S, FloatData<S, float>>, write<S, HalfData<S, Float16>>,
          write<S, HalfData<S, BFloat16>>, write<S, FloatData<S, double>>},
         attention_of<S, float>(),

@@ -48,9 +48,17 @@ std::vector<T> exponentials(const Kernels& kernels, std::vector<T> x) {
         const auto first = x.begin() + static_cast<std::ptrdiff_t>(begin);
         const std::size_t count = std::min(room, x.size() - begin);
         std::copy_n(first, count, logits.begin() + static_cast<std::ptrdiff_t>(lanes));
-        attention.many.weigh(
-            {1, 0, 0, nullptr, logits.data(), maximum.data(), sum.data(), rescale.data(), nullptr},
-            block_keys);
+        attention.many.weigh({1,
+                              0,
+                              0,
+                              nullptr,
+                              logits.data(),
+                              maximum.data(),
+                              sum.data(),
+                              rescale.data(),
+                              nullptr,
+                              false,
+                              {block_keys}});
         std::copy_n(logits.begin() + static_cast<std::ptrdiff_t>(lanes), count, first);
     }
     return x;
@@ -133,11 +141,21 @@ void check_turning(const Kernels& kernels) {
     }
     expect(right, kernels.isa, "rows become other lanes");
 
-    const std::vector<double> wide(turned.begin(), turned.end());
-    std::vector<double> back(8 * columns);
-    attention.lane.lanes_to_rows(wide.data(), count, step, back.data());
-    expect(std::equal(back.begin(), back.end(), rows.begin()), kernels.isa,
-           "lanes become other rows");
+    // Two vectors of outputs, whose sums are 2: queries are lanes, and all but one are wanted.
+    const std::size_t queries = 2 * lanes - 1;
+    std::vector<double> outputs(columns * 2 * lanes), sums(2 * lanes, 2.0);
+    for (std::size_t i = 0; i < outputs.size(); ++i)
+        outputs[i] = static_cast<double>(2 * i);
+    std::vector<T> back((queries + 1) * columns, T{-1});
+    attention.many.divide(
+        {2, 0, count, nullptr, nullptr, nullptr, sums.data(), nullptr, outputs.data(), false, {}},
+        static_cast<std::int64_t>(queries), back.data());
+    right = true;
+    for (std::size_t i = 0; i < back.size(); ++i) {
+        const std::size_t row = i / columns, column = i % columns;
+        right &= back[i] == (row < queries ? static_cast<T>(column * 2 * lanes + row) : T{-1});
+    }
+    expect(right, kernels.isa, "lanes become other rows");
 }
 
 template <class T>

@@ -53,7 +53,7 @@ Bytes data_of(Type type, std::int64_t count, unsigned seed) {
     std::vector<double> numbers(static_cast<std::size_t>(count));
     for (double& number : numbers)
         number = normal(random);
-    scalar.write[static_cast<std::size_t>(type)](numbers.data(), count, bytes.data());
+    scalar.write_float64[static_cast<std::size_t>(type)](numbers.data(), count, bytes.data());
     return bytes;
 }
 
