@@ -17,6 +17,7 @@
 
 namespace {
 
+using ropewalk::block_keys;
 using ropewalk::most_vectors;
 using ropewalk::Rows;
 using ropewalk::Tile;
@@ -66,6 +67,16 @@ void multiply(const T* x, std::int64_t x_apart, std::int64_t x_step, const T* y,
     }
 }
 
+// Asks for some rows of the next block to come into the second cache.
+template <class T>
+void fetch_next(const Rows& rows, std::int64_t begin, std::int64_t end, std::int64_t width) {
+    constexpr std::int64_t line = 64 / sizeof(T);
+    const auto* const next = static_cast<const T*>(rows.first) + block_keys * rows.stride;
+    for (std::int64_t row = begin; row < end; ++row)
+        for (std::int64_t at = 0; at < width; at += line)
+            __builtin_prefetch(next + row * rows.stride + at, 0, 2);
+}
+
 template <class S, class T, int rows, int vectors, int first = 0>
 void score_keys(const Tile<T>& tile, const Rows& keys, std::int64_t key, T scale) {
     if constexpr (first + 1 < vectors)
@@ -85,8 +96,11 @@ template <class S, class T>
 void score(const Tile<T>& tile, const Rows& keys, T scale) {
     with_vectors(tile.vectors, [&]<int vectors>() {
         std::int64_t key = 0;
-        for (; key + S::tile_rows <= keys.count; key += S::tile_rows)
+        for (; key + S::tile_rows <= keys.count; key += S::tile_rows) {
+            if (keys.fetch_next)
+                fetch_next<T>(keys, key, key + S::tile_rows, tile.dim);
             score_keys<S, T, S::tile_rows, vectors>(tile, keys, key, scale);
+        }
         for (; key < keys.count; ++key)
             score_keys<S, T, 1, vectors>(tile, keys, key, scale);
     });
@@ -236,8 +250,14 @@ template <class S, class T>
 void accumulate(const Tile<T>& tile, const Rows& values) {
     with_vectors(tile.vectors, [&]<int vectors>() {
         std::int64_t feature = 0;
-        for (; feature + S::tile_rows <= tile.value_dim; feature += S::tile_rows)
+        const auto part = [&](std::int64_t features) {
+            return values.count * features / tile.value_dim;
+        };
+        for (; feature + S::tile_rows <= tile.value_dim; feature += S::tile_rows) {
+            if (values.fetch_next)
+                fetch_next<T>(values, part(feature), part(feature + S::tile_rows), tile.value_dim);
             accumulate_features<S, T, S::tile_rows, vectors>(tile, values, feature);
+        }
         for (; feature < tile.value_dim; ++feature)
             accumulate_features<S, T, 1, vectors>(tile, values, feature);
     });

@@ -12,8 +12,6 @@
 
 namespace {
 
-using ropewalk::block_keys;
-
 // logits[query][key] = products of rows. Keys are read one after another: the processor fetches
 // ahead what is read in a line, and twice as fast as four rows side by side. `width` is the number
 // of features where the compiler is to know it, or 0.

@@ -18,6 +18,8 @@ inline constexpr std::int64_t block_keys = 128;
 struct Rows {
     const void* first;
     std::int64_t stride, count;
+    // Whether the next block's rows, which follow these, are to be fetched meanwhile.
+    bool fetch_next = false;
 };
 
 // What a tile of queries knows. Where they are lanes, the last axis of its arrays is queries,
