@@ -29,7 +29,7 @@ POSITIONS: dict[str, Any] = {
 }
 
 
-SHORT = ("rotate_plainly", "rotate_by_plainly", "encode_plainly")
+SHORT = ("rotate_plainly", "rotate_by_plainly", "encode_plainly", "attend_plainly")
 
 
 def general(function: Any, *args: Any, **options: Any) -> NDArray[Any]:
@@ -74,18 +74,63 @@ def test_rotation_by_tables_has_the_bits_of_the_general_way(dtype: str, pairing:
             assert_same_bits(rw.rotate_by(x, c, s, pairing=pairing, out=x.copy()), expected)
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])
+@pytest.mark.parametrize("shape", [(5, 8), (3, 70, 16), (2, 4, 33, 8)], ids=str)
+@pytest.mark.parametrize("options", [{}, {"causal": True}, {"scale": -0.3}], ids=str)
+def test_attention_has_the_bits_of_the_general_way(
+    dtype: str, shape: tuple[int, ...], options: dict[str, Any]
+) -> None:
+    query, key = rows((2, *shape), dtype)
+    value = rows((*shape[:-1], 5), dtype, seed=1)
+    expected = general(rw.attention, query, key, value, **options)
+    assert_same_bits(rw.attention(query, key, value, **options), expected)
+    out = np.empty_like(value)
+    assert rw.attention(query, key, value, **options, out=out) is out
+    assert_same_bits(out, expected)
+    apart = np.empty((*shape, 5), out.dtype)[..., 0, :]
+    assert rw.attention(query, key, value, **options, out=apart) is apart
+    assert_same_bits(apart, expected)
+
+
+def test_attention_refuses_an_out_that_does_not_fit() -> None:
+    x = np.ones((4, 6))
+    read_only = np.zeros((4, 6))
+    read_only.flags.writeable = False
+    wrong: list[tuple[NDArray[Any], str]] = [
+        (np.zeros((4, 5)), r"out must have shape \(4, 6\), got \(4, 5\)"),
+        (np.zeros((1, 4, 6)), r"out must have shape \(4, 6\), got \(1, 4, 6\)"),
+        (np.zeros((4, 6), np.float32), "out must have dtype float64, got float32"),
+        (np.zeros((4, 6), ">f8"), "out must have dtype float64, got >f8"),
+        (read_only, "out must be writable"),
+        (x, "out must not overlap another argument"),
+    ]
+    for out, message in wrong:
+        with pytest.raises(ValueError, match=message):
+            rw.attention(x, x, x, out=out)
+    for scale in (np.nan, np.inf, -np.inf):
+        with pytest.raises(ValueError, match="scale must be finite"):
+            rw.attention(x, x, x, scale=scale)
+    with pytest.raises(ValueError, match="scale must be finite in float32"):
+        rw.attention(*np.ones((3, 4, 6), np.float32), scale=1e39)
+    with pytest.raises(TypeError, match="scale must be a real number"):
+        rw.attention(x, x, x, scale=True)
+    assert np.all(x == 1)
+
+
 def test_most_calls_take_the_short_way(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
         msg = "the general way"
         raise AssertionError(msg)
 
-    for name in ("rotate", "rotate_by", "fill_sinusoidal"):
+    for name in ("rotate", "rotate_by", "fill_sinusoidal", "attend"):
         monkeypatch.setattr(_core, name, refuse)
     x = np.ones((4, 8), np.float32)
     table = np.ones((4, 4), np.float32)
     for positions in (None, 5, range(4), np.arange(4), np.arange(4.0)):
         rw.rotate(x, positions, out=x)
     rw.rotate_by(x, table, table)
+    rw.attention(x, x, x)
+    rw.attention(x, x, x, causal=True, scale=0.5, out=np.empty_like(x))
     rw.sinusoidal_encoding(range(4), 4)
     rw.sinusoidal_encoding(10**6, 4, dtype=np.float32)
     with pytest.raises(AssertionError, match="the general way"):

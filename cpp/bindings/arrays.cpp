@@ -1,6 +1,7 @@
 #include "bindings/bindings.hpp"
 
 #include <cstdlib>
+#include <utility>
 
 namespace py = pybind11;
 
@@ -19,6 +20,22 @@ bool is_plain_array(const py::handle& handle) {
     return Py_IS_TYPE(handle.ptr(), py::detail::npy_api::get().PyArray_Type_) &&
            (py::detail::array_proxy(handle.ptr())->flags &
             py::detail::npy_api::NPY_ARRAY_ALIGNED_) != 0;
+}
+
+bool may_overlap(const py::array& a, const py::array& b) {
+    // From the first element to behind the last one.
+    const auto extent = [](const py::array& array) {
+        const auto* begin = static_cast<const char*>(array.data());
+        const char* end = begin + array.itemsize();
+        for (py::ssize_t i = 0; i < array.ndim(); ++i) {
+            const py::ssize_t span = (array.shape(i) - 1) * array.strides(i);
+            (span < 0 ? begin : end) += span;
+        }
+        return std::pair{begin, end};
+    };
+    const auto [a_begin, a_end] = extent(a);
+    const auto [b_begin, b_end] = extent(b);
+    return a_begin < b_end && b_begin < a_end;
 }
 
 bool has_rows(const py::handle& handle) {

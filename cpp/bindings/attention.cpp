@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -205,26 +207,56 @@ bool rows_fit_plainly(const py::tuple& given) {
     return handles.size() > 1 && fit_plainly(handles);
 }
 
-// Attention without options of arrays that fit plainly; None for others, which take the general
-// way.
+// A scale that needs no conversion, and is finite in each type; None is that of the width.
+std::optional<double> plain_scale(const py::handle& scale, std::int64_t dim) {
+    if (scale.is_none())
+        return 1 / std::sqrt(static_cast<double>(dim));
+    if (!PyFloat_CheckExact(scale.ptr()))
+        return {};
+    const double number = PyFloat_AS_DOUBLE(scale.ptr());
+    constexpr double largest = std::numeric_limits<float>::max();
+    return std::abs(number) <= largest ? std::optional(number) : std::nullopt;
+}
+
+// Whether that is an array for a result of that type and shape, in memory of its own.
+bool takes_output(const py::handle& out, const py::dtype& dtype,
+                  const std::vector<py::ssize_t>& shape, std::span<const py::handle> read) {
+    if (!is_plain_array(out))
+        return false;
+    const auto array = py::reinterpret_borrow<py::array>(out);
+    return array.writeable() && is_c_contiguous(array) && dtype.is(array.dtype()) &&
+           std::equal(shape.begin(), shape.end(), array.shape(), array.shape() + array.ndim()) &&
+           std::none_of(read.begin(), read.end(), [&](const py::handle& other) {
+               return may_overlap(array, py::reinterpret_borrow<py::array>(other));
+           });
+}
+
+// Attention of arrays that fit plainly, causal or scaled but without other options; None for
+// others, which take the general way.
 py::object attend_plainly(const py::handle& query, const py::handle& key, const py::handle& value,
-                          const py::handle& is_causal, int threads) {
-    if (!PyBool_Check(is_causal.ptr()) || !fit_plainly(std::array{query, key, value}))
+                          const py::handle& is_causal, const py::handle& scale_given,
+                          const py::handle& out, int threads) {
+    const std::array given{query, key, value};
+    if (!PyBool_Check(is_causal.ptr()) || !fit_plainly(given))
         return py::none();
     const bool causal = is_causal.ptr() == Py_True;
     const auto q = py::reinterpret_borrow<py::array>(query);
     const auto k = py::reinterpret_borrow<py::array>(key);
     const auto v = py::reinterpret_borrow<py::array>(value);
     const py::ssize_t rank = q.ndim();
-    if (causal && q.shape(rank - 2) != k.shape(rank - 2))
+    const auto scale = plain_scale(scale_given, q.shape(rank - 1));
+    if (!scale || (causal && q.shape(rank - 2) != k.shape(rank - 2)))
+        return py::none();
+    std::vector<py::ssize_t> shape(q.shape(), q.shape() + rank - 1);
+    shape.push_back(v.shape(rank - 1));
+    if (!out.is_none() && !takes_output(out, q.dtype(), shape, given))
         return py::none();
     Attention a = attention_of(q, k, v, {q.shape(), q.shape() + rank - 2});
-    a.scale = 1 / std::sqrt(static_cast<double>(a.dim));
+    a.scale = *scale;
     if (causal)
         a.right = 0;
-    std::vector<py::ssize_t> shape(q.shape(), q.shape() + rank - 1);
-    shape.push_back(a.value_dim);
-    py::array output(q.dtype(), shape);
+    py::array output =
+        out.is_none() ? py::array(q.dtype(), shape) : py::reinterpret_borrow<py::array>(out);
     a.output = output.mutable_data();
     run_unlocked([&] { attend(*chosen_kernels, a, threads); });
     return output;

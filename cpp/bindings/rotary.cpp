@@ -115,19 +115,6 @@ std::optional<RowPositions> plain_positions(const py::object& object, const py::
     return RowPositions{positions, shape};
 }
 
-// The memory from the first element to behind the last one.
-struct Extent {
-    const char *begin, *end;
-    explicit Extent(const py::array& array)
-        : begin(static_cast<const char*>(array.data())), end(begin + array.itemsize()) {
-        for (py::ssize_t i = 0; i < array.ndim(); ++i) {
-            const py::ssize_t span = (array.shape(i) - 1) * array.strides(i);
-            (span < 0 ? begin : end) += span;
-        }
-    }
-    bool meets(const Extent& other) const { return begin < other.end && other.begin < end; }
-};
-
 // Whether the result for x can be written to out as it is, while the others are read.
 bool takes_result(const py::array& out, const py::array& x,
                   std::initializer_list<py::handle> others) {
@@ -137,11 +124,10 @@ bool takes_result(const py::array& out, const py::array& x,
         return false;
     const bool same =
         out.data() == x.data() && std::equal(x.strides(), x.strides() + rank, out.strides());
-    const Extent written(out);
-    return (same || !written.meets(Extent(x))) &&
+    return (same || !may_overlap(out, x)) &&
            std::none_of(others.begin(), others.end(), [&](const py::handle& other) {
                return is_plain_array(other) &&
-                      written.meets(Extent(py::reinterpret_borrow<py::array>(other)));
+                      may_overlap(out, py::reinterpret_borrow<py::array>(other));
            });
 }
 

@@ -174,13 +174,11 @@ def attention(
         and bias is None
         and slopes is None
         and key_lengths is None
-        and scale is None
         and softcap is None
         and sinks is None
         and precision is None
-        and out is None
     ):
-        plain = _core.attend_plainly(query, key, value, causal, get_num_threads())
+        plain = _core.attend_plainly(query, key, value, causal, scale, out, get_num_threads())
         if plain is not None:
             return plain
     problem = Problem(

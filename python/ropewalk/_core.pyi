@@ -31,7 +31,14 @@ def attend(
     /,
 ) -> None: ...
 def attend_plainly(
-    query: ArrayLike, key: ArrayLike, value: ArrayLike, is_causal: object, threads: int, /
+    query: ArrayLike,
+    key: ArrayLike,
+    value: ArrayLike,
+    is_causal: object,
+    scale: object,
+    out: object,
+    threads: int,
+    /,
 ) -> NDArray[Any] | None: ...
 def rows_fit_plainly(given: tuple[object, ...], /) -> bool: ...
 def softmax(
