@@ -17,7 +17,6 @@
 
 namespace {
 
-using ropewalk::block_keys;
 using ropewalk::most_vectors;
 using ropewalk::Rows;
 using ropewalk::Tile;
@@ -67,14 +66,14 @@ void multiply(const T* x, std::int64_t x_apart, std::int64_t x_step, const T* y,
     }
 }
 
-// Asks for some rows of the next block to come into the second cache.
-template <class T>
-void fetch_next(const Rows& rows, std::int64_t begin, std::int64_t end, std::int64_t width) {
+// Asks for as many rows as a tile has to come into the second cache.
+template <class S, class T>
+void fetch(const Rows& rows, std::int64_t first, std::int64_t width) {
     constexpr std::int64_t line = 64 / sizeof(T);
-    const auto* const next = static_cast<const T*>(rows.first) + block_keys * rows.stride;
-    for (std::int64_t row = begin; row < end; ++row)
+    const auto* row = static_cast<const T*>(rows.first) + first * rows.stride;
+    for (int i = 0; i < S::tile_rows; ++i, row += rows.stride)
         for (std::int64_t at = 0; at < width; at += line)
-            __builtin_prefetch(next + row * rows.stride + at, 0, 2);
+            __builtin_prefetch(row + at, 0, 2);
 }
 
 template <class S, class T, int rows, int vectors, int first = 0>
@@ -93,12 +92,14 @@ void score_keys(const Tile<T>& tile, const Rows& keys, std::int64_t key, T scale
 }
 
 template <class S, class T>
-void score(const Tile<T>& tile, const Rows& keys, T scale) {
+void score(const Tile<T>& tile, const Rows& keys, T scale, const Rows* values) {
     with_vectors(tile.vectors, [&]<int vectors>() {
         std::int64_t key = 0;
         for (; key + S::tile_rows <= keys.count; key += S::tile_rows) {
-            if (keys.fetch_next)
-                fetch_next<T>(keys, key, key + S::tile_rows, tile.dim);
+            if (values != nullptr) {
+                fetch<S, T>(keys, key + 2 * S::tile_rows, tile.dim);
+                fetch<S, T>(*values, key, tile.value_dim);
+            }
             score_keys<S, T, S::tile_rows, vectors>(tile, keys, key, scale);
         }
         for (; key < keys.count; ++key)
@@ -250,14 +251,8 @@ template <class S, class T>
 void accumulate(const Tile<T>& tile, const Rows& values) {
     with_vectors(tile.vectors, [&]<int vectors>() {
         std::int64_t feature = 0;
-        const auto part = [&](std::int64_t features) {
-            return values.count * features / tile.value_dim;
-        };
-        for (; feature + S::tile_rows <= tile.value_dim; feature += S::tile_rows) {
-            if (values.fetch_next)
-                fetch_next<T>(values, part(feature), part(feature + S::tile_rows), tile.value_dim);
+        for (; feature + S::tile_rows <= tile.value_dim; feature += S::tile_rows)
             accumulate_features<S, T, S::tile_rows, vectors>(tile, values, feature);
-        }
         for (; feature < tile.value_dim; ++feature)
             accumulate_features<S, T, 1, vectors>(tile, values, feature);
     });

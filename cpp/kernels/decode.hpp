@@ -12,6 +12,8 @@
 
 namespace {
 
+using ropewalk::block_keys;
+
 // logits[query][key] = products of rows. Keys are read one after another: the processor fetches
 // ahead what is read in a line, and twice as fast as four rows side by side. `width` is the number
 // of features where the compiler is to know it, or 0.
@@ -88,7 +90,7 @@ void in_groups(int queries, Function function) {
 }
 
 template <class S, class T, class Data>
-void score_few(const Tile<T>& tile, const Rows& keys, T scale) {
+void score_few(const Tile<T>& tile, const Rows& keys, T scale, const Rows*) {
     in_groups<S>(tile.vectors, [&]<int queries>(int first) {
         if (tile.dim == 64)
             score_queries<S, T, Data, queries, 64>(tile, keys, scale, first);

@@ -18,8 +18,6 @@ inline constexpr std::int64_t block_keys = 128;
 struct Rows {
     const void* first;
     std::int64_t stride, count;
-    // Whether the next block's rows, which follow these, are to be fetched meanwhile.
-    bool fetch_next = false;
 };
 
 // What a tile of queries knows. Where they are lanes, the last axis of its arrays is queries,
@@ -45,8 +43,9 @@ struct Tile {
 // weight that is no normal number.
 template <class T>
 struct TileKernels {
-    // logits = scale times keys times queries
-    void (*score)(const Tile<T>& tile, const Rows& keys, T scale);
+    // logits = scale times keys times queries; many fetch meanwhile the values, unless null, and
+    // the next keys.
+    void (*score)(const Tile<T>& tile, const Rows& keys, T scale, const Rows* values);
     // Takes logits into the maximum, and scales the sum so far; says whether one is -inf.
     bool (*raise)(const Tile<T>& tile);
     // Logits become weights, which are added to the sum.

@@ -62,12 +62,14 @@ class TileTask {
         return {std::max(seen.begin, part.begin), std::min(seen.end, part.end)};
     }
 
-    void meet(Interval block, bool fetch_next) {
+    // The first tile that meets a block fetches it.
+    void meet(Interval block, bool first) {
         const std::int64_t keys = block.end - block.begin;
         for (int i = 0; i < most_vectors; ++i)
             tile_.keys[i] = std::clamp(ends_[i] - block.begin, std::int64_t{0}, keys);
-        kernel_.score(tile_, rows(keys_, a_.dim, block, fetch_next, room_.keys),
-                      static_cast<T>(a_.scale));
+        const Rows keys_there = rows(keys_, a_.dim, block, room_.keys);
+        const Rows values = rows(values_, a_.value_dim, block, room_.values);
+        kernel_.score(tile_, keys_there, static_cast<T>(a_.scale), first ? &values : nullptr);
         show(a_.stages.scores, block);
         if (a_.softcap != 0)
             tiling_.kernel().cap(room_.logits, (tiling_.few() ? block_keys : keys) * padded_,
@@ -82,7 +84,6 @@ class TileTask {
         if (a_.mask.data != nullptr)
             hide_masked(block);
         show(a_.stages.biased != nullptr ? a_.stages.biased : a_.stages.weights, block);
-        const Rows values = rows(values_, a_.value_dim, block, fetch_next, room_.values);
         // Zero times NaN is NaN: values of masked keys must not be multiplied.
         const bool selective = kernel_.raise(tile_) && !kernel_.all_finite(values, a_.value_dim);
         if (selective)
@@ -242,15 +243,14 @@ class TileTask {
     }
 
     // Keys or values of a block where they are, or converted.
-    Rows rows(const Rows& all, std::int64_t width, Interval block, bool fetch_next,
-              T* converted) const {
+    Rows rows(const Rows& all, std::int64_t width, Interval block, T* converted) const {
         const std::int64_t count = block.end - block.begin;
         if (width == 0)
             return {converted, 0, count};
         const std::int64_t step = all.stride * tiling_.key_bytes();
         const char* row = static_cast<const char*>(all.first) + block.begin * step;
         if (!tiling_.converts())
-            return {row, all.stride, count, fetch_next};
+            return {row, all.stride, count};
         for (std::int64_t i = 0; i < count; ++i, row += step)
             tiling_.read(row, width, converted + i * width);
         return {converted, width, count};
@@ -402,13 +402,12 @@ class TileTask {
     std::int64_t ends_[most_vectors]{};
 };
 
-// Tiles that meet the same keys, block by block: a block that one has read is near for the others,
-// and the first of them fetches the next.
+// Tiles that meet the same keys, block by block: a block that one has read is near for the others.
 template <class T>
 class TileTasks {
   public:
     TileTasks(const Tiling<T>& tiling, std::int64_t first, std::int64_t count, char* memory)
-        : count_(count) {
+        : count_(count), first_(count > 1 || first % tiling.group_tiles() == 0) {
         for (std::int64_t i = 0; i < count; ++i)
             tasks_[i].emplace(tiling, first + i, memory + i * tiling.room_bytes());
     }
@@ -426,7 +425,7 @@ class TileTasks {
                 const Interval block{std::max(keys[i].begin, key),
                                      std::min(keys[i].end, key + block_keys)};
                 if (block.begin < block.end)
-                    tasks_[i]->meet(block, count_ > 1 && i == 0);
+                    tasks_[i]->meet(block, first_ && i == 0);
             }
     }
 
@@ -439,6 +438,7 @@ class TileTasks {
 
   private:
     std::int64_t count_;
+    bool first_; // of those that meet the keys
     std::optional<TileTask<T>> tasks_[most_together];
 };
 
