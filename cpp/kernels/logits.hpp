@@ -14,17 +14,16 @@ constexpr T largest_finite = static_cast<T>(__DBL_MAX__);
 template <>
 constexpr float largest_finite<float> = __FLT_MAX__;
 
-// logit = function(logit, its key in the block, its first lane), from one key up to another
+// logit = function(logit, its key in the block), in one vector, from one key up to another
 template <class S, class T, class Function>
-void change_logits(const Tile<T>& tile, std::int64_t first, std::int64_t last, Function function) {
+void change_logits(const Tile<T>& tile, int at, std::int64_t first, std::int64_t last,
+                   Function function) {
     constexpr int lanes = Lanes<S, T>::count;
     const int row = tile.vectors * lanes;
-    for (int at = 0; at < row; at += lanes) {
-        const std::int64_t met = tile.keys[at / lanes], end = met < last ? met : last;
-        for (std::int64_t key = first; key < end; ++key) {
-            T* const logits = tile.logits + key * row + at;
-            S::put(logits, function(S::get(logits), key, at));
-        }
+    const std::int64_t met = tile.keys[at / lanes], end = met < last ? met : last;
+    for (std::int64_t key = first; key < end; ++key) {
+        T* const logits = tile.logits + key * row + at;
+        S::put(logits, function(S::get(logits), static_cast<double>(key)));
     }
 }
 
@@ -32,8 +31,10 @@ void change_logits(const Tile<T>& tile, std::int64_t first, std::int64_t last, F
 template <class S, class T>
 VectorOf<S, T> with_bias(VectorOf<S, T> logit, VectorOf<S, T> more) {
     const auto masked = S::all(static_cast<T>(-infinity));
-    const auto lowest = S::all(-largest_finite<T>);
     auto sum = S::add(logit, more);
+    if (S::all_less(masked, sum)) // as almost always: no -inf in it, and no NaN of two infinities
+        return sum;
+    const auto lowest = S::all(-largest_finite<T>);
     sum = S::where_equal(sum, masked, lowest, sum);
     sum = S::where_equal(logit, masked, masked, sum);
     return S::where_equal(more, masked, masked, sum);
@@ -49,8 +50,10 @@ void add_bias(const Tile<T>& tile, std::int64_t keys, const T* const* rows) {
         const std::int64_t some = keys - key < lanes ? keys - key : lanes;
         for (int at = 0; at < row; at += lanes) {
             const T* block[std::size_t{lanes}];
-            for (int lane = 0; lane < lanes; ++lane)
+            for (int lane = 0; lane < lanes; ++lane) {
                 block[lane] = rows[at + lane] + key;
+                __builtin_prefetch(block[lane] + block_keys, 0, 2);
+            }
             rows_to_lanes<S, T>(block, some, lanes, turned);
             for (std::int64_t i = 0; i < some; ++i) {
                 T* const logits = tile.logits + (key + i) * row + at;
@@ -60,46 +63,71 @@ void add_bias(const Tile<T>& tile, std::int64_t keys, const T* const* rows) {
     }
 }
 
-// -slope |place - key|, at most the largest number of T in size.
-template <class S, class T>
-typename S::F64 slope_bias(const double* places, const double* slopes, typename S::F64 key) {
-    const auto place = S::get(places);
-    const auto distance = S::max(S::sub(place, key), S::sub(key, place));
-    const auto bias = S::mul(S::sub(S::all(0.0), S::get(slopes)), distance);
-    const auto limit = S::all(static_cast<double>(largest_finite<T>));
-    const auto lowest = S::sub(S::all(0.0), limit);
-    return S::where_less(bias, lowest, lowest, S::where_less(limit, bias, limit, bias));
-}
+// -slope |place - key| of eight queries
+template <class S>
+class SlopeBias {
+  public:
+    SlopeBias(const double* places, const double* slopes)
+        : place_(S::get(places)), factor_(S::sub(S::all(0.0), S::get(slopes))) {}
+    typename S::F64 at(double key) const {
+        const auto there = S::all(key);
+        return S::mul(factor_, S::max(S::sub(place_, there), S::sub(there, place_)));
+    }
+    // Whether none between two keys is larger than that in size.
+    bool within(double limit, double first, double last) const {
+        const auto a = at(first), b = at(last);
+        return S::all_less(S::all(-limit), S::min(a, b)) &&
+               S::all_less(S::max(a, b), S::all(limit));
+    }
+    typename S::F64 at(double key, double limit) const {
+        return S::max(S::all(-limit), S::min(S::all(limit), at(key)));
+    }
 
-template <class S, class T>
-VectorOf<S, T> slope_biases(const double* places, const double* slopes, typename S::F64 key) {
-    if constexpr (sizeof(T) == 4)
-        return S::join(slope_bias<S, T>(places, slopes, key),
-                       slope_bias<S, T>(places + 8, slopes + 8, key));
-    else
-        return slope_bias<S, T>(places, slopes, key);
-}
+  private:
+    typename S::F64 place_, factor_;
+};
 
-// first is the first key of the block; every lane has its query's place and slope.
+// first is the first key of the block; every lane has its query's place and slope. Biases are at
+// most the largest number of T in size.
 template <class S, class T>
 void add_slopes(const Tile<T>& tile, double first, std::int64_t keys, const double* places,
                 const double* slopes) {
-    change_logits<S>(tile, 0, keys, [&](VectorOf<S, T> logit, std::int64_t key, int at) {
-        const auto place = S::all(first + static_cast<double>(key));
-        return with_bias<S, T>(logit, slope_biases<S, T>(places + at, slopes + at, place));
-    });
+    constexpr int lanes = Lanes<S, T>::count;
+    constexpr auto largest = static_cast<double>(largest_finite<T>);
+    const double last = first + static_cast<double>(keys - 1);
+    for (int at = 0; at < tile.vectors * lanes; at += lanes) {
+        const SlopeBias<S> low(places + at, slopes + at);
+        const SlopeBias<S> high(places + at + lanes - 8, slopes + at + lanes - 8);
+        const auto add = [&](auto bias) {
+            change_logits<S, T>(tile, at, 0, keys, [&](VectorOf<S, T> logit, double key) {
+                if constexpr (sizeof(T) == 4)
+                    return with_bias<S, T>(
+                        logit, S::join(bias(low, first + key), bias(high, first + key)));
+                else
+                    return with_bias<S, T>(logit, bias(low, first + key));
+            });
+        };
+        if (low.within(largest, first, last) && high.within(largest, first, last))
+            add([](const SlopeBias<S>& of, double key) { return of.at(key); });
+        else
+            add([](const SlopeBias<S>& of, double key) { return of.at(key, largest); });
+    }
 }
 
 // Every lane sees the keys of the block from begin up to end.
 template <class S, class T>
 void hide_outside(const Tile<T>& tile, std::int64_t first, std::int64_t last, const T* begin,
                   const T* end) {
+    constexpr int lanes = Lanes<S, T>::count;
     const auto masked = S::all(static_cast<T>(-infinity));
-    change_logits<S>(tile, first, last, [&](VectorOf<S, T> logit, std::int64_t key, int at) {
-        const auto place = S::all(static_cast<T>(key));
-        const auto seen = S::where_less(place, S::get(end + at), logit, masked);
-        return S::where_less(place, S::get(begin + at), masked, seen);
-    });
+    for (int at = 0; at < tile.vectors * lanes; at += lanes) {
+        const auto begins = S::get(begin + at), ends = S::get(end + at);
+        change_logits<S, T>(tile, at, first, last, [&](VectorOf<S, T> logit, double key) {
+            const auto place = S::all(static_cast<T>(key));
+            const auto seen = S::where_less(place, ends, logit, masked);
+            return S::where_less(place, begins, masked, seen);
+        });
+    }
 }
 
 // Up to sixteen bytes, and no other is read.
@@ -123,8 +151,12 @@ void hide_masked(const Tile<T>& tile, std::int64_t keys, const std::uint8_t* con
         const std::int64_t some = keys - key < 16 ? keys - key : 16;
         for (int at = 0; at < row; at += lanes) {
             typename S::U8 seen[16];
-            for (int lane = 0; lane < 16; ++lane) // of eight lanes each is taken twice
-                seen[lane] = some_bytes<S>(rows[at + lane % lanes] + key, some);
+#pragma GCC unroll 16
+            for (int lane = 0; lane < 16; ++lane) { // of eight lanes each is taken twice
+                const std::uint8_t* const bytes = rows[at + lane % lanes] + key;
+                __builtin_prefetch(bytes + block_keys, 0, 2);
+                seen[lane] = some_bytes<S>(bytes, some);
+            }
             S::transpose(seen);
             for (std::int64_t i = 0; i < some; ++i) {
                 T* const logits = tile.logits + (key + i) * row + at;

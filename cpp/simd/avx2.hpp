@@ -167,6 +167,16 @@ struct Simd {
     static F64 where_less(F64 a, F64 b, F64 x, F64 y) { return where<_CMP_LT_OQ>(a, b, x, y); }
     static F32 where_equal(F32 a, F32 b, F32 x, F32 y) { return where<_CMP_EQ_OQ>(a, b, x, y); }
     static F64 where_equal(F64 a, F64 b, F64 x, F64 y) { return where<_CMP_EQ_OQ>(a, b, x, y); }
+    static bool all_less(F32 a, F32 b) {
+        const __m256 low = _mm256_cmp_ps(a.low, b.low, _CMP_LT_OQ);
+        const __m256 high = _mm256_cmp_ps(a.high, b.high, _CMP_LT_OQ);
+        return _mm256_movemask_ps(_mm256_and_ps(low, high)) == 0xff;
+    }
+    static bool all_less(F64 a, F64 b) {
+        const __m256d low = _mm256_cmp_pd(a.low, b.low, _CMP_LT_OQ);
+        const __m256d high = _mm256_cmp_pd(a.high, b.high, _CMP_LT_OQ);
+        return _mm256_movemask_pd(_mm256_and_pd(low, high)) == 0xf;
+    }
     // x in the lanes where the byte is 0; y in the others. Of eight lanes the first bytes count.
     static F32 where_zero(U8 bytes, F32 x, F32 y) {
         const __m256 low = is_zero(_mm256_cvtepu8_epi32(bytes));

@@ -206,6 +206,18 @@ struct Simd {
             return vbslq_f64(vceqq_f64(a.part[i], b.part[i]), x.part[i], y.part[i]);
         });
     }
+    static bool all_less(F32 a, F32 b) {
+        uint32x4_t all = vcltq_f32(a.part[0], b.part[0]);
+        for (int i = 1; i < 4; ++i)
+            all = vandq_u32(all, vcltq_f32(a.part[i], b.part[i]));
+        return vminvq_u32(all) != 0;
+    }
+    static bool all_less(F64 a, F64 b) {
+        uint64x2_t all = vcltq_f64(a.part[0], b.part[0]);
+        for (int i = 1; i < 4; ++i)
+            all = vandq_u64(all, vcltq_f64(a.part[i], b.part[i]));
+        return vminvq_u32(vreinterpretq_u32_u64(all)) != 0;
+    }
     // x in the lanes where the byte is 0; y in the others. Of eight lanes the first bytes count.
     static F32 where_zero(U8 bytes, F32 x, F32 y) {
         const int8x16_t zero = vreinterpretq_s8_u8(vceqzq_u8(bytes)); // widened with its sign

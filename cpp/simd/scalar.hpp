@@ -165,6 +165,13 @@ struct Simd {
     static Vector where_equal(const Vector& a, const Vector& b, const Vector& x, const Vector& y) {
         return each<Vector>([&](int i) { return a.at[i] == b.at[i] ? x.at[i] : y.at[i]; });
     }
+    template <class Vector>
+    static bool all_less(const Vector& a, const Vector& b) {
+        bool all = true;
+        for (int i = 0; i < static_cast<int>(sizeof a.at / sizeof a.at[0]); ++i)
+            all &= a.at[i] < b.at[i];
+        return all;
+    }
     // x in the lanes where the byte is 0; y in the others. Of eight lanes the first bytes count.
     template <class Vector>
     static Vector where_zero(const U8& bytes, const Vector& x, const Vector& y) {

@@ -1,7 +1,9 @@
 // Exponentials and hyperbolic tangents of every target against the C library in more precision, and
-// against each other to the last bit; rows that become lanes, and lanes that become rows.
+// against each other to the last bit; rows that become lanes, and lanes that become rows; tiles
+// that meet two blocks, on every target to the last bit.
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <limits>
@@ -158,6 +160,95 @@ void check_turning(const Kernels& kernels) {
     expect(right, kernels.isa, "lanes become other rows");
 }
 
+// Numbers from -1 to 1 without a pattern, the same everywhere.
+template <class T>
+std::vector<T> numbers(std::size_t count, std::uint64_t seed) {
+    std::vector<T> all;
+    for (std::size_t i = 0; i < count; ++i) {
+        seed = seed * 6364136223846793005U + 1442695040888963407U;
+        all.push_back(static_cast<T>(static_cast<double>(seed >> 40) * 0x1p-23 - 1));
+    }
+    return all;
+}
+
+// Three vectors of queries meet two blocks of keys, the second with every change of logits. Returns
+// logits and weights of both, results and maxima.
+template <class T>
+std::vector<T> attended(const Kernels& kernels) {
+    const auto& attention = kernels_of<T>(kernels);
+    constexpr std::int64_t dim = 19, value_dim = 21, keys = 37;
+    const auto queries = static_cast<std::size_t>(3 * attention.lanes);
+    const auto query = numbers<T>(dim * queries, 1), key = numbers<T>(2 * keys * dim, 2);
+    const auto value = numbers<T>(2 * keys * value_dim, 3);
+    std::vector<T> logits(block_keys * queries), maximum(queries, -std::numeric_limits<T>::max());
+    std::vector<double> sum(queries), rescale(queries), output(value_dim * queries, -1e30);
+    Tile<T> tile{3,
+                 dim,
+                 value_dim,
+                 query.data(),
+                 logits.data(),
+                 maximum.data(),
+                 sum.data(),
+                 rescale.data(),
+                 output.data(),
+                 true,
+                 {keys, keys, keys}};
+
+    // Biases of every kind: what overflows beside a logit, what masks, and what does neither.
+    auto bias = numbers<T>(queries * keys, 4);
+    for (std::size_t i = 0; i < bias.size(); i += 5)
+        bias[i] = i % 3 == 0 ? -std::numeric_limits<T>::infinity()
+                             : -std::numeric_limits<T>::max() * static_cast<T>(i % 2);
+    const auto seen = numbers<T>(queries * keys, 5);
+    std::vector<std::uint8_t> bytes;
+    for (const T number : seen)
+        bytes.push_back(number < static_cast<T>(0.7) ? std::uint8_t{1} : std::uint8_t{0});
+    std::vector<const T*> bias_rows;
+    std::vector<const std::uint8_t*> mask_rows;
+    std::vector<T> begin, end;
+    std::vector<double> places, slopes;
+    for (std::size_t i = 0; i < queries; ++i) {
+        bias_rows.push_back(bias.data() + i * keys);
+        mask_rows.push_back(bytes.data() + i * keys);
+        places.push_back(static_cast<double>(i));
+        slopes.push_back(i % 7 == 0 ? 1e308 : 0.01 * static_cast<double>(i));
+        begin.push_back(static_cast<T>(i % 4));
+        end.push_back(static_cast<T>(20 + i % 18));
+    }
+    std::vector<T> all;
+    const auto show = [&] { // what each vector meets
+        for (std::size_t i = 0; i < keys * queries; ++i)
+            if (static_cast<std::int64_t>(i / queries) < tile.keys[i % queries / (queries / 3)])
+                all.push_back(logits[i]);
+    };
+    for (const std::int64_t first : {std::int64_t{0}, keys}) {
+        const ropewalk::Rows rows{key.data() + first * dim, dim, keys};
+        const ropewalk::Rows values{value.data() + first * value_dim, value_dim, keys};
+        attention.many.score(tile, rows, T{3}, first == 0 ? &values : nullptr);
+        if (first > 0) {
+            attention.cap(logits.data(), keys * static_cast<std::int64_t>(queries), T{2});
+            attention.lane.add_bias(tile, keys, bias_rows.data());
+            attention.lane.add_slopes(tile, static_cast<double>(first), keys, places.data(),
+                                      slopes.data());
+            attention.lane.hide_outside(tile, 0, keys, begin.data(), end.data());
+            attention.lane.hide_masked(tile, keys, mask_rows.data());
+        }
+        show();
+        attention.many.raise(tile);
+        attention.many.weigh(tile);
+        show();
+        attention.many.accumulate(tile, values);
+        tile.empty = false;
+        tile.keys[0] = 11;
+        tile.keys[1] = 36;
+    }
+    const std::size_t shown = all.size();
+    all.resize(shown + queries * value_dim);
+    attention.many.divide(tile, static_cast<std::int64_t>(queries), all.data() + shown);
+    all.insert(all.end(), maximum.begin(), maximum.end());
+    return all;
+}
+
 template <class T>
 void check() {
     const std::vector<T> x = arguments<T>();
@@ -182,6 +273,7 @@ void check() {
     for (const Kernels* kernels : ropewalk::supported_kernels()) {
         const char* const isa = kernels->isa;
         check_turning<T>(*kernels);
+        expect(same_bits(attended<T>(*kernels), attended<T>(scalar)), isa, "other results");
         expect(same_bits(exponentials<T>(*kernels, x), exponentials_there), isa, "other bits");
         expect(same_bits(tangents<T>(*kernels, both_signs), tangents_there), isa, "other bits");
         const std::vector<T> edges = exponentials<T>(
