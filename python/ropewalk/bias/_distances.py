@@ -1,0 +1,44 @@
+"""Positions of keys less those of queries, and matrices of what depends on them alone."""
+
+from typing import Any
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import ArrayLike, NDArray
+
+from ropewalk import _arrays
+
+
+def relative_positions(
+    query_length: int, key_length: int | None, offset: ArrayLike | None
+) -> tuple[NDArray[np.int64], tuple[int, int]]:
+    """Return the relative positions from -query_length to key_length - 1, less every offset.
+
+    The last axis holds all that a query and a key can have, and one that none have, so that there
+    is a line even where there are no queries or keys. The lengths come with them.
+    """
+    queries = checked_length("query_length", query_length)
+    keys = queries if key_length is None else checked_length("key_length", key_length)
+    if offset is None and queries != keys:
+        msg = f"offset must be given {_arrays.which_offset(queries, keys)}"
+        raise ValueError(msg)
+    largest = _arrays.LARGEST_POSITION
+    offsets = _arrays.integers("offset", 0 if offset is None else offset, -largest, largest)
+    # Memory that cannot be had is refused before any of it is written.
+    _arrays.result(None, (*offsets.shape, queries, keys), np.dtype(np.bool_))
+    return np.arange(-queries, keys) - offsets[..., None], (queries, keys)
+
+
+def matrices(line: NDArray[Any], lengths: tuple[int, int]) -> NDArray[Any]:
+    """Return values of `relative_positions` as matrices: the same all along each diagonal."""
+    result, _ = _arrays.result(None, (*line.shape[:-1], *lengths), line.dtype)
+    result[...] = sliding_window_view(line, lengths[1], axis=-1)[..., :0:-1, :]
+    return result
+
+
+def checked_length(name: str, value: object) -> int:
+    length = _arrays.integer(name, value)
+    if not 0 <= length <= _arrays.LARGEST_POSITION:
+        msg = f"{name} must be an integer from 0 to 2**53, got {length}"
+        raise ValueError(msg)
+    return length
