@@ -1,5 +1,6 @@
 """What calls cost beside their work: small ones, importing, and the call that comes next."""
 
+import os
 import subprocess
 import sys
 import time
@@ -67,7 +68,10 @@ def imports(bench: Bench) -> Iterator[Figure]:
     modules = [("PyTorch", "torch"), ("ONNX Runtime", "onnxruntime"), ("JAX", "jax")]
 
     def starting(module: str) -> Call:
-        return partial(subprocess.run, [sys.executable, "-c", f"import {module}"], check=True)
+        # Compiled modules are kept, as where they are installed.
+        environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": ""}
+        command = [sys.executable, "-c", f"import {module}"]
+        return partial(subprocess.run, command, env=environment, check=True)
 
     rivals = {name: starting(module) for name, module in bench.of(modules, []) if find_spec(module)}
     limits = {"NumPy alone": Limit([starting("numpy")])}
