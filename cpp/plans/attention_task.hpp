@@ -419,14 +419,17 @@ class TileTasks {
             if (keys[i].begin < keys[i].end)
                 all = {std::min(all.begin, keys[i].begin), std::max(all.end, keys[i].end)};
         }
-        for (std::int64_t key = all.begin / block_keys * block_keys;
-             key < all.end && !interruption.stops(worker); key += block_keys)
+        for (std::int64_t key = all.begin / block_keys * block_keys; key < all.end;) {
             for (std::int64_t i = 0; i < count_; ++i) {
                 const Interval block{std::max(keys[i].begin, key),
                                      std::min(keys[i].end, key + block_keys)};
                 if (block.begin < block.end)
                     tasks_[i]->meet(block, first_ && i == 0);
             }
+            key += block_keys;
+            if (key < all.end && interruption.stops(worker))
+                return;
+        }
     }
 
     void finish() const {
