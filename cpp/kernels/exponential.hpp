@@ -65,7 +65,7 @@ struct Power {
 
 // e^x for x <= 0, and 0 where that is no normal number. NaN stays NaN.
 template <class S, class T>
-VectorOf<S, T> exponential(VectorOf<S, T> x) {
+[[gnu::always_inline]] inline VectorOf<S, T> exponential(VectorOf<S, T> x) {
     const Power<S, T> power(x);
     const auto value = S::scale(power.of_rest(), power.n);
     return S::where_less(x, S::all(Lanes<S, T>::smallest), S::all(T{0}), value);

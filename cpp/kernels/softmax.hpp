@@ -69,7 +69,7 @@ Sixteen<S> counted(Sixteen<S> greatest) {
 // as float32, and beside a sum. As Power, and the least greatest error by mpmath.chebyfit of
 // (e^r - 1) / r.
 template <class S>
-Sixteen<S> weight_of(Sixteen<S> x, float) {
+[[gnu::always_inline]] inline Sixteen<S> weight_of(Sixteen<S> x, float) {
     using W = Two<S>;
     constexpr double terms[] = {0x1.0000000000000p+0, 0x1.000000287f871p-1, 0x1.55555567532adp-3,
                                 0x1.5554accfdb593p-5, 0x1.1110c632a3088p-7, 0x1.6d7543e4127b8p-10,
@@ -90,7 +90,7 @@ Sixteen<S> weight_of(Sixteen<S> x, float) {
 
 // e^x, 0 where that is no normal float64.
 template <class S>
-Sixteen<S> weight_of(Sixteen<S> x, double) {
+[[gnu::always_inline]] inline Sixteen<S> weight_of(Sixteen<S> x, double) {
     return exponential<Two<S>, double>(x);
 }
 
