@@ -107,13 +107,6 @@ void score(const Tile<T>& tile, const Rows& keys, T scale, const Rows* values) {
     });
 }
 
-template <class S, class T>
-void cap(T* logits, std::int64_t count, T cap) {
-    const auto by = S::all(cap);
-    for (T* const end = logits + count; logits != end; logits += Lanes<S, T>::count)
-        S::put(logits, S::mul(by, hyperbolic_tangent<S, T>(S::div(S::get(logits), by))));
-}
-
 // In float64: rescale = e^(before - maximum), by which the sum is multiplied.
 template <class S>
 void rescale(typename S::F64 before, typename S::F64 maximum, double* sum, double* by) {

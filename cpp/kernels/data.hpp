@@ -115,7 +115,7 @@ void read(const void* x, std::int64_t count, Wide* y) {
     }
 }
 
-// y = x, each rounded to float32 and that to the type.
+// y = x, each rounded to the type, to half types by way of float32.
 template <class S, class Data, class Wide>
 void write(const Wide* x, std::int64_t count, void* y) {
     auto* const to = static_cast<typename Data::Element*>(y);

@@ -9,10 +9,9 @@
 #include <cstdint>
 
 #include "kernels/attention.hpp"
+#include "kernels/logits.hpp"
 
 namespace {
-
-using ropewalk::block_keys;
 
 // logits[query][key] = products of rows. Keys are read one after another: the processor fetches
 // ahead what is read in a line, and twice as fast as four rows side by side. `width` is the number
@@ -99,6 +98,15 @@ void score_few(const Tile<T>& tile, const Rows& keys, T scale, const Rows*) {
         else
             score_queries<S, T, Data, queries, 0>(tile, keys, scale, first);
     });
+}
+
+template <class S, class T>
+void cap_few(const Tile<T>& tile, T cap) {
+    for (int query = 0; query < tile.vectors; ++query)
+        for (std::int64_t key = 0; key < tile.keys[0]; key += Lanes<S, T>::count) {
+            T* const some = tile.logits + query * block_keys + key;
+            S::put(some, capped<S, T>(S::get(some), S::all(cap)));
+        }
 }
 
 template <class S, class T>

@@ -9,12 +9,15 @@
 
 namespace {
 
+using ropewalk::block_keys;
+
 template <class T>
 constexpr T largest_finite = static_cast<T>(__DBL_MAX__);
 template <>
 constexpr float largest_finite<float> = __FLT_MAX__;
 
-// logit = function(logit, its key in the block), in one vector, from one key up to another
+// logit = function(logit, its key in the block), in one vector, of the keys that it meets from one
+// up to another
 template <class S, class T, class Function>
 void change_logits(const Tile<T>& tile, int at, std::int64_t first, std::int64_t last,
                    Function function) {
@@ -47,8 +50,11 @@ void add_bias(const Tile<T>& tile, std::int64_t keys, const T* const* rows) {
     const int row = tile.vectors * lanes;
     alignas(64) T turned[std::size_t{lanes * lanes}];
     for (std::int64_t key = 0; key < keys; key += lanes) {
-        const std::int64_t some = keys - key < lanes ? keys - key : lanes;
         for (int at = 0; at < row; at += lanes) {
+            const std::int64_t left = tile.keys[at / lanes] - key;
+            const std::int64_t some = left < lanes ? left : lanes;
+            if (some <= 0)
+                continue;
             const T* block[std::size_t{lanes}];
             for (int lane = 0; lane < lanes; ++lane) {
                 block[lane] = rows[at + lane] + key;
@@ -130,6 +136,20 @@ void hide_outside(const Tile<T>& tile, std::int64_t first, std::int64_t last, co
     }
 }
 
+template <class S, class T>
+VectorOf<S, T> capped(VectorOf<S, T> logit, VectorOf<S, T> by) {
+    return S::mul(by, hyperbolic_tangent<S, T>(S::div(logit, by)));
+}
+
+template <class S, class T>
+void cap(const Tile<T>& tile, T cap) {
+    constexpr int lanes = Lanes<S, T>::count;
+    const auto by = S::all(cap);
+    for (int at = 0; at < tile.vectors * lanes; at += lanes)
+        change_logits<S, T>(tile, at, 0, tile.keys[at / lanes],
+                            [&](VectorOf<S, T> logit, double) { return capped<S, T>(logit, by); });
+}
+
 // Up to sixteen bytes, and no other is read.
 template <class S>
 typename S::U8 some_bytes(const std::uint8_t* p, std::int64_t count) {
@@ -148,8 +168,11 @@ void hide_masked(const Tile<T>& tile, std::int64_t keys, const std::uint8_t* con
     const int row = tile.vectors * lanes;
     const auto masked = S::all(static_cast<T>(-infinity));
     for (std::int64_t key = 0; key < keys; key += 16) {
-        const std::int64_t some = keys - key < 16 ? keys - key : 16;
         for (int at = 0; at < row; at += lanes) {
+            const std::int64_t left = tile.keys[at / lanes] - key;
+            const std::int64_t some = left < 16 ? left : 16;
+            if (some <= 0)
+                continue;
             typename S::U8 seen[16];
 #pragma GCC unroll 16
             for (int lane = 0; lane < 16; ++lane) { // of eight lanes each is taken twice

@@ -43,9 +43,11 @@ struct Tile {
 // weight that is no normal number.
 template <class T>
 struct TileKernels {
-    // logits = scale times keys times queries; many fetch meanwhile the values, unless null, and
-    // the next keys.
+    // logits = scale times keys times queries. Where queries are lanes, the values, unless null,
+    // and the next keys are fetched meanwhile.
     void (*score)(const Tile<T>& tile, const Rows& keys, T scale, const Rows* values);
+    // logits = cap tanh(logits / cap)
+    void (*cap)(const Tile<T>& tile, T cap);
     // Takes logits into the maximum, and scales the sum so far; says whether one is -inf.
     bool (*raise)(const Tile<T>& tile);
     // Logits become weights, which are added to the sum.
@@ -86,8 +88,6 @@ struct AttentionKernels {
     // that are null want them converted.
     TileKernels<T> many, few[types];
     LaneKernels<T> lane;
-    // logits = cap tanh(logits / cap); `count` is whole vectors
-    void (*cap)(T* logits, std::int64_t count, T cap);
     // weights = e^(logits - maximum) / sum, along one row
     void (*weigh_row)(const T* logits, std::int64_t keys, T maximum, double sum, T* weights);
 };

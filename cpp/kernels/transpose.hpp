@@ -45,7 +45,7 @@ void lanes_to_rows(Function lanes, std::int64_t columns, std::int64_t rows, T* t
     for (; column < columns; ++column) {
         T of_column[std::size_t{count}];
         S::put(of_column, lanes(column));
-        for (int row = 0; row < rows; ++row)
+        for (int row = 0; row < count && row < rows; ++row)
             to[row * columns + column] = of_column[row];
     }
 }

@@ -62,18 +62,16 @@ class TileTask {
         return {std::max(seen.begin, part.begin), std::min(seen.end, part.end)};
     }
 
-    // The first tile that meets a block fetches it.
-    void meet(Interval block, bool first) {
+    void meet(Interval block, bool fetches) {
         const std::int64_t keys = block.end - block.begin;
         for (int i = 0; i < most_vectors; ++i)
             tile_.keys[i] = std::clamp(ends_[i] - block.begin, std::int64_t{0}, keys);
         const Rows keys_there = rows(keys_, a_.dim, block, room_.keys);
         const Rows values = rows(values_, a_.value_dim, block, room_.values);
-        kernel_.score(tile_, keys_there, static_cast<T>(a_.scale), first ? &values : nullptr);
+        kernel_.score(tile_, keys_there, static_cast<T>(a_.scale), fetches ? &values : nullptr);
         show(a_.stages.scores, block);
         if (a_.softcap != 0)
-            tiling_.kernel().cap(room_.logits, (tiling_.few() ? block_keys : keys) * padded_,
-                                 static_cast<T>(a_.softcap));
+            kernel_.cap(tile_, static_cast<T>(a_.softcap));
         show(a_.stages.capped, block);
         if (tiling_.bias().data != nullptr)
             add_bias(block);
@@ -256,11 +254,12 @@ class TileTask {
         return {converted, width, count};
     }
 
-    // function(query, logits), which are those of the block's first key and the next ones.
+    // function(query, logits, how many): those of the block's first key and the next ones.
     template <class Function>
     void each_query(Function function) const {
+        const std::int64_t lanes = tiling_.few() ? count_ : tiling_.kernel().lanes;
         for (std::int64_t i = 0; i < count_; ++i)
-            function(room_.tile[i], column(room_.logits, i, block_keys));
+            function(room_.tile[i], column(room_.logits, i, block_keys), tile_.keys[i / lanes]);
     }
 
     // -inf masks whatever the logit is; a finite bias does not, even where the sum overflows.
@@ -279,12 +278,9 @@ class TileTask {
             tiling_.kernel().lane.add_bias(tile_, block.end - block.begin, room_.starts);
             return;
         }
-        each_query([&](const Query<T>& query, const Column<T>& logits) {
-            for (std::int64_t key = block.begin; key < block.end; ++key) {
-                const T more = query.bias[key * step];
-                T& logit = logits[key - block.begin];
-                add(logit, more);
-            }
+        each_query([&](const Query<T>& query, const Column<T>& logits, std::int64_t keys) {
+            for (std::int64_t key = 0; key < keys; ++key)
+                add(logits[key], query.bias[(block.begin + key) * step]);
         });
     }
 
@@ -294,10 +290,11 @@ class TileTask {
                                              block.end - block.begin, room_.places, room_.slopes);
             return;
         }
-        each_query([&](const Query<T>& query, const Column<T>& logits) {
-            for (std::int64_t key = block.begin; key < block.end; ++key) {
-                const double more = -query.slope * static_cast<double>(std::abs(query.place - key));
-                add(logits[key - block.begin], static_cast<T>(std::clamp(more, -largest, largest)));
+        each_query([&](const Query<T>& query, const Column<T>& logits, std::int64_t keys) {
+            for (std::int64_t key = 0; key < keys; ++key) {
+                const std::int64_t away = std::abs(query.place - block.begin - key);
+                const double more = -query.slope * static_cast<double>(away);
+                add(logits[key], static_cast<T>(std::clamp(more, -largest, largest)));
             }
         });
     }
@@ -319,7 +316,7 @@ class TileTask {
             hide(std::max(in_block(fewest_.begin), in_block(fewest_.end)), keys);
             return;
         }
-        each_query([&](const Query<T>& query, const Column<T>& logits) {
+        each_query([&](const Query<T>& query, const Column<T>& logits, std::int64_t) {
             for (std::int64_t key = 0; key < in_block(query.seen.begin); ++key)
                 logits[key] = -infinity;
             for (std::int64_t key = in_block(query.seen.end); key < keys; ++key)
@@ -335,8 +332,8 @@ class TileTask {
             tiling_.kernel().lane.hide_masked(tile_, keys, room_.masks);
             return;
         }
-        each_query([&](const Query<T>& query, const Column<T>& logits) {
-            for (std::int64_t key = 0; key < keys; ++key)
+        each_query([&](const Query<T>& query, const Column<T>& logits, std::int64_t met) {
+            for (std::int64_t key = 0; key < met; ++key)
                 if (query.mask[(block.begin + key) * step] == 0)
                     logits[key] = -infinity;
         });
@@ -349,9 +346,9 @@ class TileTask {
 
     void show(void* stage, Interval block) const {
         if (stage != nullptr)
-            each_query([&](const Query<T>& query, const Column<T>& logits) {
+            each_query([&](const Query<T>& query, const Column<T>& logits, std::int64_t keys) {
                 T* const shown = static_cast<T*>(stage) + row_in(query, a_.keys) + block.begin;
-                for (std::int64_t key = 0; key < block.end - block.begin; ++key)
+                for (std::int64_t key = 0; key < keys; ++key)
                     shown[key] = logits[key];
             });
     }
@@ -407,7 +404,7 @@ template <class T>
 class TileTasks {
   public:
     TileTasks(const Tiling<T>& tiling, std::int64_t first, std::int64_t count, char* memory)
-        : count_(count), first_(count > 1 || first % tiling.group_tiles() == 0) {
+        : count_(count), fetches_(count > 1 || first % tiling.group_tiles() == 0) {
         for (std::int64_t i = 0; i < count; ++i)
             tasks_[i].emplace(tiling, first + i, memory + i * tiling.room_bytes());
     }
@@ -424,7 +421,7 @@ class TileTasks {
                 const Interval block{std::max(keys[i].begin, key),
                                      std::min(keys[i].end, key + block_keys)};
                 if (block.begin < block.end)
-                    tasks_[i]->meet(block, first_ && i == 0);
+                    tasks_[i]->meet(block, fetches_ && i == 0);
             }
             key += block_keys;
             if (key < all.end && interruption.stops(worker))
@@ -441,7 +438,7 @@ class TileTasks {
 
   private:
     std::int64_t count_;
-    bool first_; // of those that meet the keys
+    bool fetches_; // whether no tile before them has brought the keys near
     std::optional<TileTask<T>> tasks_[most_together];
 };
 

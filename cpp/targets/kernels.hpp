@@ -55,8 +55,8 @@ struct Kernels {
     void (*rotate_neighbours[types])(const Rotation& rows);
     void (*rotate_apart[types])(const Rotation& rows);
 
-    // Rows of data of that type, from memory, null where that would round, and back: rounded to
-    // float32, and that to half types; null where that would widen.
+    // Rows of data of that type, from memory, null where that would round, and back, to half
+    // types by way of float32; null where that would widen.
     void (*read_float32[types])(const void* x, std::int64_t count, float* y);
     void (*read_float64[types])(const void* x, std::int64_t count, double* y);
     void (*write_float32[types])(const float* x, std::int64_t count, void* y);

@@ -66,13 +66,24 @@ std::vector<T> exponentials(const Kernels& kernels, std::vector<T> x) {
     return x;
 }
 
-// With a cap of 1 the capped logits are their tangents.
+// With a cap of 1 the capped logits of a tile of one vector are their tangents.
 template <class T>
 std::vector<T> tangents(const Kernels& kernels, std::vector<T> x) {
     const auto& attention = kernels_of<T>(kernels);
     const auto lanes = static_cast<std::size_t>(attention.lanes);
     x.resize((x.size() + lanes - 1) / lanes * lanes);
-    attention.cap(x.data(), static_cast<std::int64_t>(x.size()), T{1});
+    attention.many.cap({1,
+                        0,
+                        0,
+                        nullptr,
+                        x.data(),
+                        nullptr,
+                        nullptr,
+                        nullptr,
+                        nullptr,
+                        false,
+                        {static_cast<std::int64_t>(x.size() / lanes)}},
+                       T{1});
     return x;
 }
 
@@ -179,7 +190,8 @@ std::vector<T> attended(const Kernels& kernels) {
     constexpr std::int64_t dim = 19, value_dim = 21, keys = 37;
     const auto queries = static_cast<std::size_t>(3 * attention.lanes);
     const auto query = numbers<T>(dim * queries, 1), key = numbers<T>(2 * keys * dim, 2);
-    const auto value = numbers<T>(2 * keys * value_dim, 3);
+    auto value = numbers<T>(2 * keys * value_dim, 3);
+    value[keys * value_dim + 2] = std::numeric_limits<T>::quiet_NaN(); // of a key that none sees
     std::vector<T> logits(block_keys * queries), maximum(queries, -std::numeric_limits<T>::max());
     std::vector<double> sum(queries), rescale(queries), output(value_dim * queries, -1e30);
     Tile<T> tile{3,
@@ -199,6 +211,8 @@ std::vector<T> attended(const Kernels& kernels) {
     for (std::size_t i = 0; i < bias.size(); i += 5)
         bias[i] = i % 3 == 0 ? -std::numeric_limits<T>::infinity()
                              : -std::numeric_limits<T>::max() * static_cast<T>(i % 2);
+    for (std::size_t i = 0; i < bias.size(); i += keys)
+        bias[i] = -std::numeric_limits<T>::infinity();
     const auto seen = numbers<T>(queries * keys, 5);
     std::vector<std::uint8_t> bytes;
     for (const T number : seen)
@@ -226,7 +240,7 @@ std::vector<T> attended(const Kernels& kernels) {
         const ropewalk::Rows values{value.data() + first * value_dim, value_dim, keys};
         attention.many.score(tile, rows, T{3}, first == 0 ? &values : nullptr);
         if (first > 0) {
-            attention.cap(logits.data(), keys * static_cast<std::int64_t>(queries), T{2});
+            attention.many.cap(tile, T{2});
             attention.lane.add_bias(tile, keys, bias_rows.data());
             attention.lane.add_slopes(tile, static_cast<double>(first), keys, places.data(),
                                       slopes.data());
@@ -234,10 +248,14 @@ std::vector<T> attended(const Kernels& kernels) {
             attention.lane.hide_masked(tile, keys, mask_rows.data());
         }
         show();
+        const std::vector<T> unweighed = logits;
         attention.many.raise(tile);
         attention.many.weigh(tile);
         show();
-        attention.many.accumulate(tile, values);
+        if (attention.many.all_finite(values, value_dim))
+            attention.many.accumulate(tile, values);
+        else
+            attention.many.accumulate_seen(tile, values, unweighed.data());
         tile.empty = false;
         tile.keys[0] = 11;
         tile.keys[1] = 36;
@@ -247,6 +265,47 @@ std::vector<T> attended(const Kernels& kernels) {
     attention.many.divide(tile, static_cast<std::int64_t>(queries), all.data() + shown);
     all.insert(all.end(), maximum.begin(), maximum.end());
     return all;
+}
+
+// The same with seven queries, so few that lanes are features. Returns results and maxima.
+template <class T>
+std::vector<T> attended_by_few(const Kernels& kernels) {
+    const auto type = sizeof(T) == 4 ? ropewalk::Type::float32 : ropewalk::Type::float64;
+    const auto& few = kernels_of<T>(kernels).few[static_cast<std::size_t>(type)];
+    constexpr std::int64_t dim = 19, value_dim = 37, keys = 35;
+    constexpr std::size_t queries = 7;
+    const auto query = numbers<T>(queries * dim, 1), key = numbers<T>(2 * keys * dim, 2);
+    auto value = numbers<T>(2 * keys * value_dim, 3);
+    value[keys * value_dim + 2] = std::numeric_limits<T>::quiet_NaN();
+    std::vector<T> logits(queries * block_keys), maximum(queries, -std::numeric_limits<T>::max());
+    std::vector<double> sum(queries), rescale(queries), output(value_dim * queries);
+    const Tile<T> tile{queries,        dim,        value_dim,      query.data(),  logits.data(),
+                       maximum.data(), sum.data(), rescale.data(), output.data(), false,
+                       {keys}};
+    for (const std::int64_t first : {std::int64_t{0}, keys}) {
+        const ropewalk::Rows rows{key.data() + first * dim, dim, keys};
+        const ropewalk::Rows values{value.data() + first * value_dim, value_dim, keys};
+        few.score(tile, rows, T{3}, nullptr);
+        few.cap(tile, T{2});
+        for (std::size_t i = 0; i < queries; ++i)
+            logits[i * block_keys] = -std::numeric_limits<T>::infinity();
+        const std::vector<T> unweighed = logits;
+        few.raise(tile);
+        few.weigh(tile);
+        if (few.all_finite(values, value_dim))
+            few.accumulate(tile, values);
+        else
+            few.accumulate_seen(tile, values, unweighed.data());
+    }
+    std::vector<T> all(queries * value_dim);
+    few.divide(tile, queries, all.data());
+    all.insert(all.end(), maximum.begin(), maximum.end());
+    return all;
+}
+
+template <class T>
+bool has_nan(const std::vector<T>& all) {
+    return std::any_of(all.begin(), all.end(), [](T x) { return std::isnan(x); });
 }
 
 template <class T>
@@ -274,6 +333,10 @@ void check() {
         const char* const isa = kernels->isa;
         check_turning<T>(*kernels);
         expect(same_bits(attended<T>(*kernels), attended<T>(scalar)), isa, "other results");
+        expect(same_bits(attended_by_few<T>(*kernels), attended_by_few<T>(scalar)), isa,
+               "other results of few queries");
+        expect(!has_nan(attended<T>(*kernels)) && !has_nan(attended_by_few<T>(*kernels)), isa,
+               "a value that no query sees shows");
         expect(same_bits(exponentials<T>(*kernels, x), exponentials_there), isa, "other bits");
         expect(same_bits(tangents<T>(*kernels, both_signs), tangents_there), isa, "other bits");
         const std::vector<T> edges = exponentials<T>(
