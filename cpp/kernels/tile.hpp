@@ -8,8 +8,8 @@
 
 namespace ropewalk {
 
-// Up to three vectors of queries meet blocks of keys, a query a lane. Where a head has fewer
-// queries than half a vector, lanes are features, and up to sixteen queries of heads that share
+// Up to three vectors of queries meet blocks of keys, a query a lane. Where a head has at
+// most half a vector of queries, lanes are features, and up to sixteen queries of heads that share
 // keys meet them together.
 inline constexpr std::int64_t most_vectors = 3, most_few = 16;
 inline constexpr std::int64_t block_keys = 128;
