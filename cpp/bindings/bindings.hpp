@@ -27,16 +27,18 @@ void check_out(const pybind11::array& out, std::int64_t elements);
 Type type_of(const pybind11::array& array);
 
 // What calls that need no conversion are made of: an array and no subclass, aligned; one of two
-// axes at least, the last of which lies side by side; memory that two arrays do not both span; a
-// float type of NumPy's own in this byte order; a position that is a Python integer, and a range of
-// such. Where more bytes are written the general way costs nothing.
+// axes at least, the last of which lies side by side; a float type of NumPy's own in this byte
+// order; a position that is a Python integer, and a range of such. Where more bytes are written the
+// general way costs nothing.
 bool is_plain_array(const pybind11::handle& handle);
 bool has_rows(const pybind11::handle& handle);
-bool may_overlap(const pybind11::array& a, const pybind11::array& b);
 bool is_native_float(const pybind11::dtype& dtype);
 std::optional<std::int64_t> plain_position(const pybind11::handle& value);
 std::optional<Positions> plain_range(const pybind11::handle& range);
 inline constexpr std::int64_t small_bytes = 8 << 20;
+
+// Whether the memory from first to last element is in part the same; elements may still differ.
+bool may_overlap(const pybind11::array& a, const pybind11::array& b);
 
 // Runs without the interpreter's lock; raises what a signal raised meanwhile.
 template <class Function>

@@ -165,18 +165,20 @@ void weigh_few(const Tile<T>& tile) {
     }
 }
 
-// output = rescale times output + more, for one vector of features, the last of which may be part.
+// As join_outputs, for one vector of features, the last of which may be part.
 template <class S>
-void join_features(typename S::F64 more, double rescale, double* output, unsigned lanes) {
-    const auto before = S::get_some(output, lanes);
-    S::put_some(output, S::fma(before, S::all(rescale), more), lanes);
+void join_features(typename S::F64 more, bool empty, double rescale, double* output,
+                   unsigned lanes) {
+    const auto joined = [&] { return S::fma(S::get_some(output, lanes), S::all(rescale), more); };
+    S::put_some(output, empty ? more : joined(), lanes);
 }
 
 template <class S>
-void join_features(typename S::F32 more, double rescale, double* output, unsigned lanes) {
-    join_features<S>(S::widen_low(more), rescale, output, lanes & 0xff);
+void join_features(typename S::F32 more, bool empty, double rescale, double* output,
+                   unsigned lanes) {
+    join_features<S>(S::widen_low(more), empty, rescale, output, lanes & 0xff);
     if (lanes > 0xff)
-        join_features<S>(S::widen_high(more), rescale, output + 8, lanes >> 8);
+        join_features<S>(S::widen_high(more), empty, rescale, output + 8, lanes >> 8);
 }
 
 // `vectors` vectors of features, of which the last has `rest` lanes; of all keys, or of those that
@@ -214,7 +216,7 @@ void accumulate_vectors(const Tile<T>& tile, const Rows& values, const T* seen, 
             step(key, [rest](const auto* p) { return Data::get_some(p, rest); });
     for (int q = 0; q < queries; ++q)
         for (int v = 0; v < vectors; ++v)
-            join_features<S>(sums.at[q][v], tile.rescale[first + q],
+            join_features<S>(sums.at[q][v], tile.empty, tile.rescale[first + q],
                              tile.output + (first + q) * tile.value_dim + feature + v * lanes,
                              rest);
 }

@@ -45,16 +45,14 @@ VectorOf<S, T> with_bias(VectorOf<S, T> logit, VectorOf<S, T> more) {
 
 // rows[lane] holds the biases of its query to the keys of the block.
 template <class S, class T>
-void add_bias(const Tile<T>& tile, std::int64_t keys, const T* const* rows) {
+void add_bias(const Tile<T>& tile, const T* const* rows) {
     constexpr int lanes = Lanes<S, T>::count;
     const int row = tile.vectors * lanes;
     alignas(64) T turned[std::size_t{lanes * lanes}];
-    for (std::int64_t key = 0; key < keys; key += lanes) {
-        for (int at = 0; at < row; at += lanes) {
-            const std::int64_t left = tile.keys[at / lanes] - key;
-            const std::int64_t some = left < lanes ? left : lanes;
-            if (some <= 0)
-                continue;
+    for (int at = 0; at < row; at += lanes) {
+        const std::int64_t keys = tile.keys[at / lanes];
+        for (std::int64_t key = 0; key < keys; key += lanes) {
+            const std::int64_t some = keys - key < lanes ? keys - key : lanes;
             const T* block[std::size_t{lanes}];
             for (int lane = 0; lane < lanes; ++lane) {
                 block[lane] = rows[at + lane] + key;
@@ -96,12 +94,12 @@ class SlopeBias {
 // first is the first key of the block; every lane has its query's place and slope. Biases are at
 // most the largest number of T in size.
 template <class S, class T>
-void add_slopes(const Tile<T>& tile, double first, std::int64_t keys, const double* places,
-                const double* slopes) {
+void add_slopes(const Tile<T>& tile, double first, const double* places, const double* slopes) {
     constexpr int lanes = Lanes<S, T>::count;
     constexpr auto largest = static_cast<double>(largest_finite<T>);
-    const double last = first + static_cast<double>(keys - 1);
     for (int at = 0; at < tile.vectors * lanes; at += lanes) {
+        const std::int64_t keys = tile.keys[at / lanes];
+        const double last = first + static_cast<double>(keys);
         const SlopeBias<S> low(places + at, slopes + at);
         const SlopeBias<S> high(places + at + lanes - 8, slopes + at + lanes - 8);
         const auto add = [&](auto bias) {
@@ -163,16 +161,14 @@ typename S::U8 some_bytes(const std::uint8_t* p, std::int64_t count) {
 
 // rows[lane] says of the keys of the block which its query sees: 0 hides one.
 template <class S, class T>
-void hide_masked(const Tile<T>& tile, std::int64_t keys, const std::uint8_t* const* rows) {
+void hide_masked(const Tile<T>& tile, const std::uint8_t* const* rows) {
     constexpr int lanes = Lanes<S, T>::count;
     const int row = tile.vectors * lanes;
     const auto masked = S::all(static_cast<T>(-infinity));
-    for (std::int64_t key = 0; key < keys; key += 16) {
-        for (int at = 0; at < row; at += lanes) {
-            const std::int64_t left = tile.keys[at / lanes] - key;
-            const std::int64_t some = left < 16 ? left : 16;
-            if (some <= 0)
-                continue;
+    for (int at = 0; at < row; at += lanes) {
+        const std::int64_t keys = tile.keys[at / lanes];
+        for (std::int64_t key = 0; key < keys; key += 16) {
+            const std::int64_t some = keys - key < 16 ? keys - key : 16;
             typename S::U8 seen[16];
 #pragma GCC unroll 16
             for (int lane = 0; lane < 16; ++lane) { // of eight lanes each is taken twice

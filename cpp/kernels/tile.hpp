@@ -69,16 +69,16 @@ struct LaneKernels {
     void (*rows_to_lanes)(const T* const* rows, std::int64_t columns, std::int64_t stride,
                           T* lanes);
     // logits += bias; rows[lane] holds the biases of its query to the keys of the block.
-    void (*add_bias)(const Tile<T>& tile, std::int64_t keys, const T* const* rows);
+    void (*add_bias)(const Tile<T>& tile, const T* const* rows);
     // logits -= slope |place - key|, keys from `first` on; every lane has its place and slope.
-    void (*add_slopes)(const Tile<T>& tile, double first, std::int64_t keys, const double* places,
+    void (*add_slopes)(const Tile<T>& tile, double first, const double* places,
                        const double* slopes);
     // logits = -inf but for the keys from begin up to end of every lane, counted in the block; of
     // the keys from `first` up to `last`.
     void (*hide_outside)(const Tile<T>& tile, std::int64_t first, std::int64_t last, const T* begin,
                          const T* end);
     // logits = -inf where a byte is 0; rows[lane] holds those of its query.
-    void (*hide_masked)(const Tile<T>& tile, std::int64_t keys, const std::uint8_t* const* rows);
+    void (*hide_masked)(const Tile<T>& tile, const std::uint8_t* const* rows);
 };
 
 template <class T>

@@ -102,6 +102,7 @@ class TileTask {
     }
 
     void leave(double* partial) const {
+        clear_empty();
         for (std::int64_t i = 0; i < count_; ++i) {
             *partial++ = static_cast<double>(room_.maximum[i]);
             *partial++ = room_.sum[i];
@@ -184,9 +185,7 @@ class TileTask {
         take_queries();
         std::fill_n(room_.maximum, padded_, -infinity);
         std::fill_n(room_.sum, padded_, 0.0);
-        tile_.empty = !tiling_.few();
-        if (tiling_.few())
-            std::fill_n(room_.output, a_.value_dim * count_, 0.0);
+        tile_.empty = true;
         for (std::int64_t i = 0; i < count_ && with_sinks; ++i)
             if (room_.tile[i].sink != -HUGE_VAL) {
                 room_.maximum[i] = static_cast<T>(room_.tile[i].sink);
@@ -275,7 +274,7 @@ class TileTask {
         if (!tiling_.few() && step == 1) {
             each_start(
                 [&](const Query<T>& query, std::int64_t) { return query.bias + block.begin; });
-            tiling_.kernel().lane.add_bias(tile_, block.end - block.begin, room_.starts);
+            tiling_.kernel().lane.add_bias(tile_, room_.starts);
             return;
         }
         each_query([&](const Query<T>& query, const Column<T>& logits, std::int64_t keys) {
@@ -286,8 +285,8 @@ class TileTask {
 
     void add_slopes(Interval block) const {
         if (!tiling_.few()) {
-            tiling_.kernel().lane.add_slopes(tile_, static_cast<double>(block.begin),
-                                             block.end - block.begin, room_.places, room_.slopes);
+            tiling_.kernel().lane.add_slopes(tile_, static_cast<double>(block.begin), room_.places,
+                                             room_.slopes);
             return;
         }
         each_query([&](const Query<T>& query, const Column<T>& logits, std::int64_t keys) {
@@ -325,11 +324,11 @@ class TileTask {
     }
 
     void hide_masked(Interval block) const {
-        const std::int64_t step = a_.mask.key_stride, keys = block.end - block.begin;
+        const std::int64_t step = a_.mask.key_stride;
         if (!tiling_.few() && step == 1) {
             for (std::int64_t i = 0; i < padded_; ++i)
                 room_.masks[i] = room_.tile[i].mask + block.begin;
-            tiling_.kernel().lane.hide_masked(tile_, keys, room_.masks);
+            tiling_.kernel().lane.hide_masked(tile_, room_.masks);
             return;
         }
         each_query([&](const Query<T>& query, const Column<T>& logits, std::int64_t met) {
@@ -353,10 +352,15 @@ class TileTask {
             });
     }
 
+    // Where no key was met.
+    void clear_empty() const {
+        if (tile_.empty)
+            std::fill_n(room_.output, a_.value_dim * padded_, 0.0);
+    }
+
     // The rows of a tile follow each other.
     void write_output() const {
-        if (tile_.empty) // where no key was seen
-            std::fill_n(room_.output, a_.value_dim * padded_, 0.0);
+        clear_empty();
         char* const rows = static_cast<char*>(a_.output) +
                            row_in(room_.tile[0], a_.value_dim) * element_bytes(a_.type);
         if (a_.type == computed_type<T>)

@@ -167,6 +167,7 @@ struct Simd {
     static F64 where_less(F64 a, F64 b, F64 x, F64 y) { return where<_CMP_LT_OQ>(a, b, x, y); }
     static F32 where_equal(F32 a, F32 b, F32 x, F32 y) { return where<_CMP_EQ_OQ>(a, b, x, y); }
     static F64 where_equal(F64 a, F64 b, F64 x, F64 y) { return where<_CMP_EQ_OQ>(a, b, x, y); }
+    // Whether a is below b in every lane.
     static bool all_less(F32 a, F32 b) {
         const __m256 low = _mm256_cmp_ps(a.low, b.low, _CMP_LT_OQ);
         const __m256 high = _mm256_cmp_ps(a.high, b.high, _CMP_LT_OQ);

@@ -104,6 +104,7 @@ struct Simd {
     static F64 where_equal(F64 a, F64 b, F64 x, F64 y) {
         return _mm512_mask_mov_pd(y, _mm512_cmp_pd_mask(a, b, _CMP_EQ_OQ), x);
     }
+    // Whether a is below b in every lane.
     static bool all_less(F32 a, F32 b) { return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ) == 0xffff; }
     static bool all_less(F64 a, F64 b) { return _mm512_cmp_pd_mask(a, b, _CMP_LT_OQ) == 0xff; }
     // x in the lanes where the byte is 0; y in the others. Of eight lanes the first bytes count.

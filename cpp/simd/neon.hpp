@@ -206,6 +206,7 @@ struct Simd {
             return vbslq_f64(vceqq_f64(a.part[i], b.part[i]), x.part[i], y.part[i]);
         });
     }
+    // Whether a is below b in every lane.
     static bool all_less(F32 a, F32 b) {
         uint32x4_t all = vcltq_f32(a.part[0], b.part[0]);
         for (int i = 1; i < 4; ++i)

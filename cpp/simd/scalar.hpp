@@ -165,6 +165,7 @@ struct Simd {
     static Vector where_equal(const Vector& a, const Vector& b, const Vector& x, const Vector& y) {
         return each<Vector>([&](int i) { return a.at[i] == b.at[i] ? x.at[i] : y.at[i]; });
     }
+    // Whether a is below b in every lane.
     template <class Vector>
     static bool all_less(const Vector& a, const Vector& b) {
         bool all = true;

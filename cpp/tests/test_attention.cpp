@@ -241,11 +241,11 @@ std::vector<T> attended(const Kernels& kernels) {
         attention.many.score(tile, rows, T{3}, first == 0 ? &values : nullptr);
         if (first > 0) {
             attention.many.cap(tile, T{2});
-            attention.lane.add_bias(tile, keys, bias_rows.data());
-            attention.lane.add_slopes(tile, static_cast<double>(first), keys, places.data(),
+            attention.lane.add_bias(tile, bias_rows.data());
+            attention.lane.add_slopes(tile, static_cast<double>(first), places.data(),
                                       slopes.data());
             attention.lane.hide_outside(tile, 0, keys, begin.data(), end.data());
-            attention.lane.hide_masked(tile, keys, mask_rows.data());
+            attention.lane.hide_masked(tile, mask_rows.data());
         }
         show();
         const std::vector<T> unweighed = logits;
@@ -278,10 +278,10 @@ std::vector<T> attended_by_few(const Kernels& kernels) {
     auto value = numbers<T>(2 * keys * value_dim, 3);
     value[keys * value_dim + 2] = std::numeric_limits<T>::quiet_NaN();
     std::vector<T> logits(queries * block_keys), maximum(queries, -std::numeric_limits<T>::max());
-    std::vector<double> sum(queries), rescale(queries), output(value_dim * queries);
-    const Tile<T> tile{queries,        dim,        value_dim,      query.data(),  logits.data(),
-                       maximum.data(), sum.data(), rescale.data(), output.data(), false,
-                       {keys}};
+    std::vector<double> sum(queries), rescale(queries), output(value_dim * queries, -1e30);
+    Tile<T> tile{queries,        dim,        value_dim,      query.data(),  logits.data(),
+                 maximum.data(), sum.data(), rescale.data(), output.data(), true,
+                 {keys}};
     for (const std::int64_t first : {std::int64_t{0}, keys}) {
         const ropewalk::Rows rows{key.data() + first * dim, dim, keys};
         const ropewalk::Rows values{value.data() + first * value_dim, value_dim, keys};
@@ -296,6 +296,7 @@ std::vector<T> attended_by_few(const Kernels& kernels) {
             few.accumulate(tile, values);
         else
             few.accumulate_seen(tile, values, unweighed.data());
+        tile.empty = false;
     }
     std::vector<T> all(queries * value_dim);
     few.divide(tile, queries, all.data());
