@@ -27,8 +27,8 @@ INF, NAN = math.inf, math.nan
 dtypes = pytest.mark.parametrize("dtype", DTYPES)
 layouts = pytest.mark.parametrize("layout", LAYOUTS)
 
-# A weight of float32 or a half type and the sum of all are within 2^-33 of themselves.
-IN_SHORT = 2.0**-32
+# A weight of float32 or a half type and the sum of all are within 2^-34 of themselves.
+IN_SHORT = 2.0**-33
 
 ROWS: dict[str, list[float]] = {
     "one": [-3.25],
@@ -159,6 +159,29 @@ def test_order_is_kept(values: list[float], dtype: str) -> None:
     y = rw.softmax(x).astype(float)
     assert (np.diff(y) >= 0).all()
     assert (np.diff(y)[np.diff(x.astype(float)) == 0] == 0).all()
+
+
+def test_weights_where_a_power_of_two_begins() -> None:
+    """Around -n log 2 the exponential goes over to the next power of two."""
+    near = np.log(2) * np.arange(-150, 0)
+    x = near[:, None].astype(np.float32).repeat(9, axis=1)
+    for i in range(5, 9):
+        x[:, i] = np.nextafter(x[:, i - 1], np.float32(0))
+    for i in range(3, -1, -1):
+        x[:, i] = np.nextafter(x[:, i + 1], np.float32(-999))
+    y = rw.softmax(np.append(x, np.float32(0)))
+    powers, total = exact_sums(np.append(x, np.float32(0)))
+    exact = np.array([float(power / total) for power in powers])
+    assert (np.abs(y - exact) <= 0.51 * ulp(exact, "float32")).all()
+    assert (np.diff(y) >= 0).all()
+
+
+def test_huge_logits() -> None:
+    below = np.nextafter(np.float32(2**40), np.float32(0))
+    huge = np.array([3e38, -3e38, 2**40, below], np.float32)
+    assert rw.softmax(huge).tolist() == [1, 0, 0, 0]
+    assert rw.softmax(huge[1:]).tolist() == [0, 1, 0]
+    assert rw.softmax(huge[[1, 1]]).tolist() == [0.5, 0.5]
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])

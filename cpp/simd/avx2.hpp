@@ -238,6 +238,13 @@ struct Simd {
     static F64 scale(F64 v, F64 n) {
         return {_mm256_mul_pd(v.low, power(n.low)), _mm256_mul_pd(v.high, power(n.high))};
     }
+    // t less floor(t), and v 2^floor(t), for t <= 0: 2^t = 2^fraction(t) 2^floor(t). A t below
+    // -1000, even -inf, may count as -1000. NaN where t is.
+    static F64 fraction(F64 t) {
+        const F64 near = max(all(-1000.0), t);
+        return sub(near, floor(near));
+    }
+    static F64 scale_by_floor(F64 v, F64 t) { return scale(v, floor(max(all(-1000.0), t))); }
     // Lanes 0 .. 7 and 8 .. 15.
     static F64 widen_low(F32 v) { return widen(v.low); }
     static F64 widen_high(F32 v) { return widen(v.high); }
@@ -326,6 +333,9 @@ struct Simd {
 
     static F32 get(const float* p) { return {_mm256_loadu_ps(p), _mm256_loadu_ps(p + 8)}; }
     static F64 get(const double* p) { return {_mm256_loadu_pd(p), _mm256_loadu_pd(p + 4)}; }
+    static F64 get_wide(const float* p) {
+        return {_mm256_cvtps_pd(_mm_loadu_ps(p)), _mm256_cvtps_pd(_mm_loadu_ps(p + 4))};
+    }
     static U8 get(const std::uint8_t* p) {
         return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
     }
@@ -477,6 +487,7 @@ struct Simd {
         return {_mm256_blendv_pd(y.low, x.low, _mm256_cmp_pd(a.low, b.low, relation)),
                 _mm256_blendv_pd(y.high, x.high, _mm256_cmp_pd(a.high, b.high, relation))};
     }
+    static F64 floor(F64 v) { return {_mm256_floor_pd(v.low), _mm256_floor_pd(v.high)}; }
     // 2^n: n + 1.5 2^23 (2^52) has n in its last bits, which become the exponent.
     static __m256 power(__m256 n) {
         const __m256i word = _mm256_castps_si256(_mm256_add_ps(n, _mm256_set1_ps(0x1.8p23F)));

@@ -171,6 +171,10 @@ struct Simd {
     // v 2^n, exact; n is whole, and 2^n and the result are normal numbers. NaN where v is.
     static F32 scale(F32 v, F32 n) { return _mm512_scalef_ps(v, n); }
     static F64 scale(F64 v, F64 n) { return _mm512_scalef_pd(v, n); }
+    // t less floor(t), and v 2^floor(t), for t <= 0: 2^t = 2^fraction(t) 2^floor(t). A t below
+    // -1000, even -inf, may count as -1000. NaN where t is.
+    static F64 fraction(F64 t) { return _mm512_reduce_pd(t, _MM_FROUND_TO_NEG_INF); }
+    static F64 scale_by_floor(F64 v, F64 t) { return _mm512_scalef_pd(v, t); }
     // Lanes 0 .. 7 and 8 .. 15.
     static F64 widen_low(F32 v) { return _mm512_cvtps_pd(_mm512_castps512_ps256(v)); }
     static F64 widen_high(F32 v) { return _mm512_cvtps_pd(_mm512_extractf32x8_ps(v, 1)); }
@@ -235,6 +239,7 @@ struct Simd {
 
     static F32 get(const float* p) { return _mm512_loadu_ps(p); }
     static F64 get(const double* p) { return _mm512_loadu_pd(p); }
+    static F64 get_wide(const float* p) { return _mm512_cvtps_pd(_mm256_loadu_ps(p)); }
     static U8 get(const std::uint8_t* p) {
         return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
     }

@@ -285,6 +285,13 @@ struct Simd {
     static F64 scale(F64 v, F64 n) {
         return each<F64>([&](int i) { return vmulq_f64(v.part[i], power(n.part[i])); });
     }
+    // t less floor(t), and v 2^floor(t), for t <= 0: 2^t = 2^fraction(t) 2^floor(t). A t below
+    // -1000, even -inf, may count as -1000. NaN where t is.
+    static F64 fraction(F64 t) {
+        const F64 near = max(all(-1000.0), t);
+        return sub(near, floor(near));
+    }
+    static F64 scale_by_floor(F64 v, F64 t) { return scale(v, floor(max(all(-1000.0), t))); }
     // Lanes 0 .. 7 and 8 .. 15.
     static F64 widen_low(F32 v) { return widen(v.part[0], v.part[1]); }
     static F64 widen_high(F32 v) { return widen(v.part[2], v.part[3]); }
@@ -383,6 +390,9 @@ struct Simd {
     static F64 get(const double* p) {
         return each<F64>([=](int i) { return vld1q_f64(p + 2 * i); });
     }
+    static F64 get_wide(const float* p) {
+        return each<F64>([=](int i) { return vcvt_f64_f32(vld1_f32(p + 2 * i)); });
+    }
     static U16 get(const std::uint16_t* p) { return {vld1q_u16(p), vld1q_u16(p + 8)}; }
     static U8 get(const std::uint8_t* p) { return vld1q_u8(p); }
     // Zeros in the lanes whose bits are not set, which are not read.
@@ -456,6 +466,9 @@ struct Simd {
         return {{vzip1q_f64(a.part[i], b.part[i]), vzip2q_f64(a.part[i], b.part[i]),
                  vzip1q_f64(a.part[i + 1], b.part[i + 1]),
                  vzip2q_f64(a.part[i + 1], b.part[i + 1])}};
+    }
+    static F64 floor(F64 v) {
+        return each<F64>([&](int i) { return vrndmq_f64(v.part[i]); });
     }
     // 2^n: n + 1.5 2^23 (2^52) has n in its last bits, which become the exponent.
     static float32x4_t power(float32x4_t n) {

@@ -202,6 +202,13 @@ struct Simd {
             return v.at[i] * __builtin_bit_cast(double, (word << 52) + 0x3ff0000000000000);
         });
     }
+    // t less floor(t), and v 2^floor(t), for t <= 0: 2^t = 2^fraction(t) 2^floor(t). A t below
+    // -1000, even -inf, may count as -1000. NaN where t is.
+    static F64 fraction(F64 t) {
+        const F64 near = max(all(-1000.0), t);
+        return sub(near, floor(near));
+    }
+    static F64 scale_by_floor(F64 v, F64 t) { return scale(v, floor(max(all(-1000.0), t))); }
     // Lanes 0 .. 7 and 8 .. 15.
     static F64 widen_low(F32 v) {
         return each<F64>([&](int i) { return static_cast<double>(v.at[i]); });
@@ -278,6 +285,9 @@ struct Simd {
         return each<F32>([=](int i) { return p[i]; });
     }
     static F64 get(const double* p) { return load(p); }
+    static F64 get_wide(const float* p) {
+        return each<F64>([=](int i) { return static_cast<double>(p[i]); });
+    }
     static U8 get(const std::uint8_t* p) {
         return each<U8>([=](int i) { return p[i]; });
     }
@@ -343,6 +353,9 @@ struct Simd {
         return result;
     }
 
+    static F64 floor(F64 v) {
+        return each<F64>([&](int i) { return __builtin_floor(v.at[i]); });
+    }
     template <class Vector, class T>
     static Vector some(const T* p, unsigned lanes) {
         return each<Vector>([=](int i) { return (lanes >> i & 1U) != 0 ? p[i] : T{}; });
