@@ -1,11 +1,31 @@
 #include "bindings/bindings.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <utility>
 
 namespace py = pybind11;
 
 namespace ropewalk {
+namespace {
+
+// Whether the result for x can be written to out as it is, while the others are read.
+bool takes_result(const py::array& out, const py::array& x,
+                  std::initializer_list<py::handle> others) {
+    const py::ssize_t rank = x.ndim();
+    if (out.ndim() != rank || !std::equal(x.shape(), x.shape() + rank, out.shape()) ||
+        !out.dtype().is(x.dtype()) || !out.writeable())
+        return false;
+    const bool same =
+        out.data() == x.data() && std::equal(x.strides(), x.strides() + rank, out.strides());
+    return (same || !may_overlap(out, x)) &&
+           std::none_of(others.begin(), others.end(), [&](const py::handle& other) {
+               return is_plain_array(other) &&
+                      may_overlap(out, py::reinterpret_borrow<py::array>(other));
+           });
+}
+
+} // namespace
 
 bool is_c_contiguous(const py::array& array) {
     return (array.flags() & py::array::c_style) == py::array::c_style;
@@ -14,6 +34,13 @@ bool is_c_contiguous(const py::array& array) {
 void require(bool condition, const char* message) {
     if (!condition)
         throw py::value_error(message);
+}
+
+std::int64_t stride_of(const py::array& array, std::int64_t axis) {
+    if (array.shape(axis) <= 1 || array.size() == 0)
+        return 0;
+    require(array.strides(axis) % array.itemsize() == 0, "whole elements between rows");
+    return array.strides(axis) / array.itemsize();
 }
 
 bool is_plain_array(const py::handle& handle) {
@@ -38,15 +65,30 @@ bool may_overlap(const py::array& a, const py::array& b) {
     return a_begin < b_end && b_begin < a_end;
 }
 
-bool has_rows(const py::handle& handle) {
+bool has_rows(const py::handle& handle, py::ssize_t axes) {
     if (!is_plain_array(handle))
         return false;
     const auto array = py::reinterpret_borrow<py::array>(handle);
-    return array.ndim() >= 2 && array.strides(array.ndim() - 1) == array.itemsize();
+    return array.ndim() >= axes && array.strides(array.ndim() - 1) == array.itemsize();
 }
 
 bool is_native_float(const py::dtype& dtype) {
     return dtype.kind() == 'f' && dtype.byteorder() == '=' && dtype.itemsize() <= 8;
+}
+
+std::optional<PlainData> plain_data(const py::handle& x_given, const py::handle& out_given,
+                                    py::ssize_t axes, std::initializer_list<py::handle> others) {
+    if (!has_rows(x_given, axes) || !(out_given.is_none() || has_rows(out_given, axes)))
+        return {};
+    const auto x = py::reinterpret_borrow<py::array>(x_given);
+    if (!is_native_float(x.dtype()) || x.size() == 0 || x.nbytes() > small_bytes)
+        return {};
+    if (out_given.is_none())
+        return PlainData{x, py::array(x.dtype(), {x.shape(), x.shape() + x.ndim()})};
+    const auto out = py::reinterpret_borrow<py::array>(out_given);
+    if (!takes_result(out, x, others))
+        return {};
+    return PlainData{x, out};
 }
 
 void check_out(const py::array& out, std::int64_t elements) {

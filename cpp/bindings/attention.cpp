@@ -11,20 +11,11 @@
 #include <vector>
 
 #include "bindings/bindings.hpp"
-#include "plans/softmax.hpp"
 
 namespace py = pybind11;
 
 namespace ropewalk {
 namespace {
-
-// How far apart the elements of an axis are; 0 where that says nothing.
-std::int64_t stride_of(const py::array& array, std::int64_t axis) {
-    if (array.shape(axis) <= 1 || array.size() == 0)
-        return 0;
-    require(array.strides(axis) % array.itemsize() == 0, "whole elements between rows");
-    return array.strides(axis) / array.itemsize();
-}
 
 // How an array lies along the leading axes of the result, aligned right, its own last axes left
 // out: whole axes, axes of length 1, and heads that several heads of the result share.
@@ -56,11 +47,6 @@ DataRows rows_of(const py::array& array, const std::vector<std::int64_t>& leadin
     require(dim <= 1 || array.size() == 0 || array.strides(rank - 1) == array.itemsize(),
             "rows without gaps");
     return {array.data(), leading_of(array, 2, leading, true), stride_of(array, rank - 2)};
-}
-
-template <class T>
-void require_type(const py::array& array) {
-    require(array.dtype().equal(py::dtype::of<T>()), "an array of the right type");
 }
 
 template <class T, class InNumPy = T>
@@ -184,7 +170,7 @@ bool fit_leading(const py::array& query, const py::array& array) {
 // Tells whether a query, its keys and perhaps its values need no conversion, and fit: what small
 // calls are made of.
 bool fit_plainly(std::span<const py::handle> given) {
-    if (!std::all_of(given.begin(), given.end(), has_rows))
+    if (!std::all_of(given.begin(), given.end(), [](auto of) { return has_rows(of, 2); }))
         return false;
     const auto query = py::reinterpret_borrow<py::array>(given[0]);
     const py::ssize_t rank = query.ndim();
@@ -262,60 +248,12 @@ py::object attend_plainly(const py::handle& query, const py::handle& key, const 
     return output;
 }
 
-template <class T>
-Strided<T> strided(const py::array& array, T* data) {
-    const std::int64_t last = array.ndim() - 1;
-    std::vector<std::int64_t> strides;
-    for (std::int64_t i = 0; i < last; ++i)
-        strides.push_back(stride_of(array, i));
-    return {data, strides, stride_of(array, last)};
-}
-
-Softmax softmax_of(const py::array& x, const py::object& mask, double scale) {
-    require(x.ndim() > 0, "x with an axis");
-    Softmax s{type_of(x), {x.shape(), x.shape() + x.ndim() - 1}, x.shape(x.ndim() - 1),
-              scale,      strided<const void>(x, x.data()),      {}};
-    if (!mask.is_none()) {
-        const auto array = py::cast<py::array>(mask);
-        require_type<bool>(array);
-        require(array.ndim() == x.ndim() &&
-                    std::equal(x.shape(), x.shape() + x.ndim(), array.shape()),
-                "a mask of the shape of x");
-        s.mask = strided(array, static_cast<const std::uint8_t*>(array.data()));
-    }
-    return s;
-}
-
-void softmax_arrays(const py::array& x, py::array& out, const py::object& mask, double scale,
-                    bool streamed, int threads) {
-    const Softmax s = softmax_of(x, mask, scale);
-    require(type_of(out) == s.type && out.writeable() && out.ndim() == x.ndim() &&
-                std::equal(x.shape(), x.shape() + x.ndim(), out.shape()),
-            "a writable out as x");
-    const Strided<void> y = strided(out, out.mutable_data());
-    const Stores stores = streamed ? Stores::streamed : Stores::cached;
-    run_unlocked([&] { softmax(*chosen_kernels, s, y, stores, threads); });
-}
-
-void logsumexp_arrays(const py::array& x, py::array& out, const py::object& mask, int threads) {
-    const Softmax s = softmax_of(x, mask, 1.0);
-    require_type<double>(out);
-    std::int64_t rows = 1;
-    for (const std::int64_t length : s.leading)
-        rows *= length;
-    check_out(out, rows);
-    auto* const logs = static_cast<double*>(out.mutable_data());
-    run_unlocked([&] { logsumexp(*chosen_kernels, s, logs, threads); });
-}
-
 } // namespace
 
 void register_attention(py::module_& m) {
     m.def("attend", &attend_arrays);
     m.def("attend_plainly", &attend_plainly);
     m.def("rows_fit_plainly", &rows_fit_plainly);
-    m.def("softmax", &softmax_arrays);
-    m.def("logsumexp", &logsumexp_arrays);
 }
 
 } // namespace ropewalk

@@ -6,6 +6,7 @@
 #include <pybind11/pybind11.h>
 
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 
 #include "plans/positions.hpp"
@@ -20,22 +21,38 @@ void register_attention(pybind11::module_& m);
 void register_encodings(pybind11::module_& m);
 void register_rotary(pybind11::module_& m);
 void register_runtime(pybind11::module_& m);
+void register_softmax(pybind11::module_& m);
 
 void require(bool condition, const char* message);
+template <class T>
+void require_type(const pybind11::array& array) {
+    require(array.dtype().equal(pybind11::dtype::of<T>()), "an array of the right type");
+}
 bool is_c_contiguous(const pybind11::array& array);
 void check_out(const pybind11::array& out, std::int64_t elements);
 Type type_of(const pybind11::array& array);
+// How far apart the elements of an axis are; 0 where that says nothing.
+std::int64_t stride_of(const pybind11::array& array, std::int64_t axis);
 
-// What calls that need no conversion are made of: an array and no subclass, aligned; one of two
+// What calls that need no conversion are made of: an array and no subclass, aligned; one of so many
 // axes at least, the last of which lies side by side; a float type of NumPy's own in this byte
 // order; a position that is a Python integer, and a range of such. Where more bytes are written the
 // general way costs nothing.
 bool is_plain_array(const pybind11::handle& handle);
-bool has_rows(const pybind11::handle& handle);
+bool has_rows(const pybind11::handle& handle, pybind11::ssize_t axes);
 bool is_native_float(const pybind11::dtype& dtype);
 std::optional<std::int64_t> plain_position(const pybind11::handle& value);
 std::optional<Positions> plain_range(const pybind11::handle& range);
 inline constexpr std::int64_t small_bytes = 8 << 20;
+
+// An array as it is, and where a result of its shape and type goes: x itself, or memory that the
+// others, which are read meanwhile, have no part of.
+struct PlainData {
+    pybind11::array x, out;
+};
+std::optional<PlainData> plain_data(const pybind11::handle& x, const pybind11::handle& out,
+                                    pybind11::ssize_t axes,
+                                    std::initializer_list<pybind11::handle> others);
 
 // Whether the memory from first to last element is in part the same; elements may still differ.
 bool may_overlap(const pybind11::array& a, const pybind11::array& b);

@@ -49,6 +49,7 @@ PYBIND11_MODULE(_main, m, py::mod_gil_not_used()) {
     ropewalk::register_attention(m);
     ropewalk::register_encodings(m);
     ropewalk::register_rotary(m);
+    ropewalk::register_softmax(m);
 }
 
 // In a subinterpreter of Python 3.11 pybind11 would wait for ever, before any code above is run.

@@ -115,41 +115,6 @@ std::optional<RowPositions> plain_positions(const py::object& object, const py::
     return RowPositions{positions, shape};
 }
 
-// Whether the result for x can be written to out as it is, while the others are read.
-bool takes_result(const py::array& out, const py::array& x,
-                  std::initializer_list<py::handle> others) {
-    const py::ssize_t rank = x.ndim();
-    if (out.ndim() != rank || !std::equal(x.shape(), x.shape() + rank, out.shape()) ||
-        !out.dtype().is(x.dtype()) || !out.writeable())
-        return false;
-    const bool same =
-        out.data() == x.data() && std::equal(x.strides(), x.strides() + rank, out.strides());
-    return (same || !may_overlap(out, x)) &&
-           std::none_of(others.begin(), others.end(), [&](const py::handle& other) {
-               return is_plain_array(other) &&
-                      may_overlap(out, py::reinterpret_borrow<py::array>(other));
-           });
-}
-
-// An array as it is, and where its rotation goes.
-struct PlainData {
-    py::array x, out;
-};
-std::optional<PlainData> plain_data(const py::handle& x_given, const py::handle& out_given,
-                                    std::initializer_list<py::handle> others) {
-    if (!has_rows(x_given) || !(out_given.is_none() || has_rows(out_given)))
-        return {};
-    const auto x = py::reinterpret_borrow<py::array>(x_given);
-    if (!is_native_float(x.dtype()) || x.size() == 0 || x.nbytes() > small_bytes)
-        return {};
-    if (out_given.is_none())
-        return PlainData{x, py::array(x.dtype(), {x.shape(), x.shape() + x.ndim()})};
-    const auto out = py::reinterpret_borrow<py::array>(out_given);
-    if (!takes_result(out, x, others))
-        return {};
-    return PlainData{x, out};
-}
-
 // What most calls are: an array as it is, turned by positions as they are. None for others, which
 // take the general way.
 py::object rotate_plainly(const Frequencies& frequencies, const py::object& positions,
@@ -157,7 +122,7 @@ py::object rotate_plainly(const Frequencies& frequencies, const py::object& posi
                           bool inverse, double factor, int threads) {
     if (frequencies.axes() != 1)
         return py::none();
-    auto plain = plain_data(x, out, {positions});
+    auto plain = plain_data(x, out, 2, {positions});
     if (!plain)
         return py::none();
     const auto rows = plain_positions(positions, plain->x);
@@ -190,7 +155,7 @@ void rotate_tables(const py::array& cosines, const py::array& sines, const py::a
 py::object rotate_by_plainly(const py::handle& cosines, const py::handle& sines,
                              const py::handle& x, const py::handle& out, bool interleaved,
                              int threads) {
-    auto plain = plain_data(x, out, {cosines, sines});
+    auto plain = plain_data(x, out, 2, {cosines, sines});
     if (!plain || !is_plain_array(cosines) || !is_plain_array(sines))
         return py::none();
     const auto c = py::reinterpret_borrow<py::array>(cosines);

@@ -11,7 +11,7 @@ namespace ropewalk {
 namespace {
 
 // A task has so many elements or one row, or one group of columns; so many are made in the first
-// cache before they are streamed.
+// cache before they are streamed, and there is room for as many at least.
 constexpr std::int64_t task_elements = std::int64_t{1} << 14, staged_elements = 2048;
 
 std::int64_t rows_of(const Softmax& s) {
@@ -28,14 +28,16 @@ void each_task(const Softmax& s, std::int64_t count, std::int64_t elements, int 
     const std::int64_t most =
         std::max<std::int64_t>(1, task_elements / std::max<std::int64_t>(1, elements));
     const std::int64_t tasks = (count + most - 1) / most;
+    const std::int64_t held = (std::clamp(elements, staged_elements, part_elements) + 7) / 8 * 8;
     std::vector<Scratch> rooms;
     const auto workers = static_cast<std::size_t>(std::min<std::int64_t>(threads, tasks));
     rooms.reserve(workers);
     for (std::size_t i = 0; i < workers; ++i)
-        rooms.emplace_back(SoftmaxRoom<T>::doubles);
+        rooms.emplace_back(SoftmaxRoom<T>::doubles(held));
     Interruption interruption;
     const auto run = [&](std::int64_t index, int worker) {
-        const SoftmaxRoom<T> room(rooms[static_cast<std::size_t>(worker)], worker, interruption);
+        const SoftmaxRoom<T> room(rooms[static_cast<std::size_t>(worker)], held, worker,
+                                  interruption);
         task(index * most, std::min(count, (index + 1) * most), room);
     };
     run_tasks(tasks, threads, Task(run), interruption);
@@ -58,7 +60,9 @@ template <class T, class Function>
 void each_column(const SoftmaxElements<T>& e, const Strided<void>* y, int threads, Function task) {
     const std::int64_t line = e.s_.leading.back(), width = SoftmaxColumns<T>::most_columns;
     const std::int64_t groups = (line + width - 1) / width;
-    each_task<T>(e.s_, rows_of(e.s_) / line * groups, e.s_.length * std::min(line, width), threads,
+    const std::int64_t sixteens = (std::min(line, width) + side_by_side - 1) / side_by_side;
+    const std::int64_t elements = std::min(e.s_.length, part_elements) * sixteens * side_by_side;
+    each_task<T>(e.s_, rows_of(e.s_) / line * groups, elements, threads,
                  [&](std::int64_t begin, std::int64_t end, const SoftmaxRoom<T>& room) {
                      for (std::int64_t group = begin; group < end; ++group) {
                          const std::int64_t first = group % groups * width;

@@ -101,7 +101,8 @@ class SoftmaxElements {
     }
 };
 
-// What a thread needs for a part: weights, elements as T, those in memory, bytes of a mask.
+// What a thread needs for a part of `most` elements, a multiple of 8: weights, elements as T, those
+// in memory, bytes of a mask.
 template <class T>
 struct SoftmaxRoom {
     double* weights;
@@ -111,12 +112,11 @@ struct SoftmaxRoom {
     int worker;
     Interruption& interruption;
 
-    SoftmaxRoom(const Scratch& scratch, int number, Interruption& ends)
-        : weights(scratch.data()), elements(reinterpret_cast<T*>(weights + part_elements)),
-          packed(weights + 2 * part_elements),
-          counts(reinterpret_cast<std::uint8_t*>(weights + 3 * part_elements)), worker(number),
-          interruption(ends) {}
-    static constexpr std::int64_t doubles = 3 * part_elements + part_elements / 8;
+    SoftmaxRoom(const Scratch& scratch, std::int64_t most, int number, Interruption& ends)
+        : weights(scratch.data()), elements(reinterpret_cast<T*>(weights + most)),
+          packed(weights + 2 * most), counts(reinterpret_cast<std::uint8_t*>(weights + 3 * most)),
+          worker(number), interruption(ends) {}
+    static std::int64_t doubles(std::int64_t most) { return 3 * most + most / 8; }
 };
 
 // A row that is read part by part.

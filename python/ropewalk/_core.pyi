@@ -50,6 +50,14 @@ def softmax(
     threads: int,
     /,
 ) -> None: ...
+def softmax_plainly(
+    x: object,
+    axis: object,
+    scale: object,
+    out: object,
+    threads: int,
+    /,
+) -> NDArray[Any] | None: ...
 def logsumexp(
     x: NDArray[Any],
     out: NDArray[np.float64],
