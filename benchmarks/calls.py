@@ -16,7 +16,7 @@ import ropewalk as rw
 from benchmarks import table
 from benchmarks.attention import check_rows, contenders, inputs
 from benchmarks.figures import Array, Call, Figure
-from benchmarks.measure import REST, Bench, Limit, check, rows
+from benchmarks.measure import Bench, Limit, check, rows, settle
 from benchmarks.rivals import rivals
 
 
@@ -90,7 +90,7 @@ def neighbour(bench: Bench) -> Iterator[Figure]:
         samples: dict[str, list[float]] = {name: [] for name in before}
         for _ in bench.of(range(101), range(11)):
             for name, call in before.items():
-                time.sleep(REST)
+                settle()
                 product()
                 call()
                 start = time.perf_counter()

@@ -21,7 +21,7 @@ import ropewalk as rw
 from benchmarks.figures import Array, Call, Case, Figure
 
 ROOT = Path(__file__).parents[1]
-REST = 5e-3  # seconds in which the threads of a library stop to wait for more work
+REST = 2e-3  # seconds that a process is looked at
 PAST_THE_CACHE = 32 << 20  # bytes; fewer would be thrown out of the cache for the others
 Name = TypeVar("Name", bound=Hashable)
 Size = TypeVar("Size")
@@ -68,6 +68,18 @@ def check(found: object, exact: Array, tolerance: float) -> None:
     assert error <= tolerance, f"wrong values were timed: off by {error:.2g}"
 
 
+def settle() -> None:
+    """Wait until what a call left behind is done: freed memory, threads that wait for more work.
+
+    It would be timed with the call that follows. A thread that never rests is not waited for.
+    """
+    for _ in range(100):
+        before = time.process_time()
+        time.sleep(REST)
+        if time.process_time() - before < REST / 10:
+            return
+
+
 def interleaved(
     calls: Mapping[Name, Call],
     *,
@@ -75,13 +87,12 @@ def interleaved(
     fewest: int = 3,
     least: float = 2e-3,
     most: float = 1.5,
-    rest: float = 0.0,
 ) -> dict[Name, float]:
     """Return the median seconds of each call, made in turn.
 
     A call is repeated until a sample lasts `least` seconds. There are fewer repetitions, but
     `fewest`, where all together would last longer than `most` seconds. Before each sample the
-    process rests.
+    process settles.
     """
     loops: dict[Name, int] = {}
     total = 0.0
@@ -95,7 +106,7 @@ def interleaved(
     samples: dict[Name, list[float]] = {name: [] for name in calls}
     for _ in range(min(repetitions, max(fewest, int(most / total)))):
         for name, call in calls.items():
-            time.sleep(rest)
+            settle()
             start = time.perf_counter()
             for _ in range(loops[name]):
                 call()
@@ -193,7 +204,7 @@ class Bench:
 
     def seconds(self, calls: Mapping[Name, Call]) -> dict[Name, float]:
         """Return the median seconds of each call."""
-        return interleaved(calls, rest=REST if self.threads > 1 else 0.0, **self._effort)
+        return interleaved(calls, **self._effort)
 
     def figure(
         self,

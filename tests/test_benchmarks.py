@@ -8,6 +8,8 @@ import math
 import os
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -118,6 +120,26 @@ def test_calls_take_turns() -> None:
     calls = {name: lambda name=name: made.append(name) for name in ("a", "b")}
     interleaved(calls, repetitions=2, fewest=2, least=0)
     assert made == ["a", "a", "b", "b", "a", "b", "a", "b"]
+
+
+def test_a_call_waits_for_what_another_left_behind() -> None:
+    left: list[threading.Thread] = []
+
+    def spin() -> None:
+        end = time.perf_counter() + 0.05
+        while time.perf_counter() < end:
+            pass
+
+    def leave_behind() -> None:
+        left.append(threading.Thread(target=spin))
+        left[-1].start()
+
+    def follow() -> None:
+        seen.append(any(thread.is_alive() for thread in left))
+
+    seen: list[bool] = []
+    interleaved({"first": leave_behind, "second": follow}, repetitions=2, fewest=2, least=0)
+    assert seen[2:] == [False, False]  # the two before are not timed
 
 
 def test_the_smallest_benchmark_measures_one_size() -> None:
