@@ -24,6 +24,8 @@ _INTERLEAVED, _HALF = "interleaved", "half"
 _FLOAT64 = np.dtype(np.float64)
 _REAL_FLOATS = frozenset({np.float64, np.float32, np.float16})
 _NATIVE_FLOATS = frozenset(np.dtype(of) for of in _REAL_FLOATS)
+_BOOLEANS = (bool, np.bool_)  # as `bool | np.bool_` in a function each call would make them anew
+_NUMBERS = (int, float, np.integer, np.floating)
 
 
 def integer(name: str, value: object) -> int:
@@ -59,7 +61,7 @@ def even_dim(value: object) -> int:
 
 def positive_number(name: str, value: object) -> float:
     """Return `value` as a finite float above 0."""
-    if not isinstance(value, int | float | np.integer | np.floating):
+    if not isinstance(value, _NUMBERS):
         msg = f"{name} must be a real number, got {value!r}"
         raise TypeError(msg)
     try:
@@ -81,7 +83,7 @@ def choice(name: str, value: object, allowed: Sequence[str]) -> None:
 
 def boolean(name: str, value: object) -> bool:
     """Return True or False; nothing else is taken for one of them."""
-    if isinstance(value, bool | np.bool_):
+    if isinstance(value, _BOOLEANS):
         return bool(value)
     msg = f"{name} must be True or False, got {value!r}"
     raise TypeError(msg)
@@ -374,9 +376,7 @@ def filled(array: NDArray[Any], core: NDArray[Any]) -> NDArray[Any]:
 
 def finite_number(name: str, value: object) -> float:
     """Return `value` as a finite float."""
-    if isinstance(value, bool | np.bool_) or not isinstance(
-        value, int | float | np.integer | np.floating
-    ):
+    if isinstance(value, _BOOLEANS) or not isinstance(value, _NUMBERS):
         msg = f"{name} must be a real number, got {value!r}"
         raise TypeError(msg)
     try:
@@ -438,7 +438,7 @@ def window(value: object) -> Window:
     """Return the distances before and behind a query that it sees; None is unlimited."""
     if value is None:
         return None, None
-    if not isinstance(value, tuple | list) or len(value) != 2:
+    if not isinstance(value, (tuple, list)) or len(value) != 2:
         msg = f"window must be a pair (left, right), got {value!r}"
         raise ValueError(msg)
     sides = [None if side is None else integer("window", side) for side in value]
