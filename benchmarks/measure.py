@@ -21,7 +21,7 @@ import ropewalk as rw
 from benchmarks.figures import Array, Call, Case, Figure
 
 ROOT = Path(__file__).parents[1]
-REST = 2e-3  # seconds that a process is looked at
+LOOK = 5e-4  # seconds that other threads are watched
 PAST_THE_CACHE = 32 << 20  # bytes; fewer would be thrown out of the cache for the others
 Name = TypeVar("Name", bound=Hashable)
 Size = TypeVar("Size")
@@ -71,12 +71,15 @@ def check(found: object, exact: Array, tolerance: float) -> None:
 def settle() -> None:
     """Wait until what a call left behind is done: freed memory, threads that wait for more work.
 
-    It would be timed with the call that follows. A thread that never rests is not waited for.
+    It would be timed with the call that follows. A thread that never rests is not waited for. This
+    one does not sleep, for the first milliseconds after that are slow.
     """
-    for _ in range(100):
-        before = time.process_time()
-        time.sleep(REST)
-        if time.process_time() - before < REST / 10:
+    for _ in range(400):
+        others = time.process_time() - time.thread_time()
+        end = time.perf_counter() + LOOK
+        while time.perf_counter() < end:
+            os.sched_yield()
+        if time.process_time() - time.thread_time() - others < LOOK / 10:
             return
 
 
