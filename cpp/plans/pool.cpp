@@ -52,11 +52,32 @@ bool spin_until(Condition condition) {
     return condition();
 }
 
+// A worker that is woken may be put where its caller runs: in a virtual machine a processor that
+// sleeps looks as if the host had taken it away. There it leaves, or the two would take turns for
+// milliseconds, and so that it can the caller gives way once.
+#if defined(__linux__)
+int this_processor() { return sched_getcpu(); }
+
+void leave(int processor) {
+    cpu_set_t allowed;
+    if (sched_getcpu() != processor || sched_getaffinity(0, sizeof allowed, &allowed) != 0)
+        return;
+    cpu_set_t others = allowed;
+    CPU_CLR(static_cast<unsigned>(processor), &others);
+    if (CPU_COUNT(&others) > 0 && sched_setaffinity(0, sizeof others, &others) == 0)
+        sched_setaffinity(0, sizeof allowed, &allowed);
+}
+#else
+int this_processor() { return -1; }
+void leave(int) {}
+#endif
+
 // One call of run_tasks. Workers hold a share, so that one who comes late finds it done, not gone.
 struct Job {
     Task task;
     Interruption& interruption; // the caller's, who waits until all is done
     std::int64_t count;
+    int processor = this_processor();
     std::atomic<int> places; // for further workers
     std::atomic<std::int64_t> next{0};
     std::atomic<std::int64_t> unfinished;
@@ -99,14 +120,17 @@ class Pool {
             ~Held() { flag.clear(std::memory_order_release); }
         } const held{busy_};
         const int workers = static_cast<int>(std::min<std::int64_t>(count, threads)) - 1;
-        grow(workers);
+        bool wakes = grow(workers);
         const auto job = std::make_shared<Job>(task, interruption, count, workers);
         {
             const std::lock_guard lock(mutex_);
             job_ = job;
             calls_.fetch_add(1, std::memory_order_release);
+            wakes = wakes || sleeping_ > 0;
         }
         wake_.notify_all();
+        if (wakes)
+            std::this_thread::yield();
         job->work(0);
         while (!job->done()) { // the last tasks of the others are running
             interruption.stops(0);
@@ -118,13 +142,16 @@ class Pool {
     }
 
   private:
-    void grow(int workers) {
+    // Whether threads were started.
+    bool grow(int workers) {
+        const std::size_t before = threads_.size();
         try {
             while (static_cast<int>(threads_.size()) < workers)
                 threads_.emplace_back([this, seen = calls_.load()] { serve(seen); });
         } catch (const std::system_error&) {
             // The system gives no more: those there are do the work.
         }
+        return threads_.size() > before;
     }
 
     void serve(std::uint64_t seen) {
@@ -134,7 +161,9 @@ class Pool {
             std::shared_ptr<Job> job;
             {
                 std::unique_lock lock(mutex_);
+                ++sleeping_;
                 wake_.wait(lock, called);
+                --sleeping_;
                 seen = calls_.load(std::memory_order_acquire);
                 if (stop_)
                     return;
@@ -142,8 +171,10 @@ class Pool {
             }
             if (!job)
                 continue;
-            if (const int place = job->places.fetch_sub(1, std::memory_order_relaxed); place > 0)
+            if (const int place = job->places.fetch_sub(1, std::memory_order_relaxed); place > 0) {
+                leave(job->processor);
                 job->work(place);
+            }
         }
     }
 
@@ -152,6 +183,7 @@ class Pool {
     std::condition_variable wake_;
     std::atomic<std::uint64_t> calls_{0};
     bool stop_ = false;
+    int sleeping_ = 0;
     std::shared_ptr<Job> job_;
     std::vector<std::thread> threads_;
 };

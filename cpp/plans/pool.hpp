@@ -1,9 +1,10 @@
 // One pool of threads for the process: lazy, safe to fork, polite to other pools.
 //
 // Workers start with the first call that is worth them, spin for some tens of microseconds after a
-// call and then sleep, and are never pinned. The caller works too, and tasks are handed out one by
-// one, so a worker that wakes late delays nothing. A call that finds the pool taken, by another
-// thread or by itself further up, runs alone. A forked child starts afresh.
+// call and then sleep, and are never pinned; one that wakes on its caller's processor goes to
+// another. The caller works too, and tasks are handed out one by one, so a worker that wakes late
+// delays nothing. A call that finds the pool taken, by another thread or by itself further up, runs
+// alone. A forked child starts afresh.
 #pragma once
 
 #include <atomic>

@@ -1,12 +1,17 @@
 // Every task runs once: from one caller, from several at once, from a task itself, with more or
 // fewer threads than before. Meant to be run under ThreadSanitizer too.
 #include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <numeric>
 #include <thread>
 #include <vector>
 
 #include "plans/pool.hpp"
+
+#if defined(__linux__)
+#include <sched.h>
+#endif
 
 namespace {
 
@@ -69,6 +74,29 @@ void check_sleeping_workers() {
     }
 }
 
+// A worker that has left its caller's processor may run where it might before.
+void check_processors() {
+#if defined(__linux__)
+    cpu_set_t callers;
+    if (sched_getaffinity(0, sizeof callers, &callers) != 0)
+        return;
+    const auto compare = [&](std::int64_t, int) {
+        cpu_set_t own;
+        if (sched_getaffinity(0, sizeof own, &own) != 0 || CPU_EQUAL(&own, &callers) == 0) {
+            std::printf("a worker is kept from processors\n");
+            ++failures;
+        }
+        const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(200);
+        while (std::chrono::steady_clock::now() < end) {
+        }
+    };
+    for (int repeat = 0; repeat < 20; ++repeat) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+        ropewalk::run_tasks(10, 3, ropewalk::Task(compare));
+    }
+#endif
+}
+
 } // namespace
 
 int main() {
@@ -77,6 +105,7 @@ int main() {
     check_many_calls();
     check_nested_calls();
     check_sleeping_workers();
+    check_processors();
     check_interrupted_calls();
     std::vector<std::thread> callers;
     for (int i = 0; i < 4; ++i)
