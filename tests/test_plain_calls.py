@@ -29,7 +29,13 @@ POSITIONS: dict[str, Any] = {
 }
 
 
-SHORT = ("rotate_plainly", "rotate_by_plainly", "encode_plainly", "attend_plainly")
+SHORT = (
+    "rotate_plainly",
+    "rotate_by_plainly",
+    "encode_plainly",
+    "attend_plainly",
+    "softmax_plainly",
+)
 
 
 def general(function: Any, *args: Any, **options: Any) -> NDArray[Any]:
@@ -92,6 +98,24 @@ def test_attention_has_the_bits_of_the_general_way(
     assert_same_bits(apart, expected)
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])
+@pytest.mark.parametrize("shape", [(7,), (5, 8), (3, 7, 700)], ids=str)
+@pytest.mark.parametrize("options", [{}, {"scale": -0.3}, {"axis": 0}, {"axis": -1}], ids=str)
+def test_softmax_has_the_bits_of_the_general_way(
+    dtype: str, shape: tuple[int, ...], options: dict[str, Any]
+) -> None:
+    x = rows(shape, dtype)
+    for data in (x, x[..., 1:], x[::-1]):
+        expected = general(rw.softmax, data, **options)
+        assert_same_bits(rw.softmax(data, **options), expected)
+        out = np.empty_like(data)
+        assert rw.softmax(data, **options, out=out) is out
+        assert_same_bits(out, expected)
+        out = data.copy()
+        assert rw.softmax(out, **options, out=out) is out
+        assert_same_bits(out, expected)
+
+
 def test_attention_refuses_an_out_that_does_not_fit() -> None:
     x = np.ones((4, 6))
     read_only = np.zeros((4, 6))
@@ -122,7 +146,7 @@ def test_most_calls_take_the_short_way(monkeypatch: pytest.MonkeyPatch) -> None:
         msg = "the general way"
         raise AssertionError(msg)
 
-    for name in ("rotate", "rotate_by", "fill_sinusoidal", "attend"):
+    for name in ("rotate", "rotate_by", "fill_sinusoidal", "attend", "softmax"):
         monkeypatch.setattr(_core, name, refuse)
     x = np.ones((4, 8), np.float32)
     table = np.ones((4, 4), np.float32)
@@ -131,6 +155,8 @@ def test_most_calls_take_the_short_way(monkeypatch: pytest.MonkeyPatch) -> None:
     rw.rotate_by(x, table, table)
     rw.attention(x, x, x)
     rw.attention(x, x, x, causal=True, scale=0.5, out=np.empty_like(x))
+    rw.softmax(x, axis=1, scale=0.5, out=x)
+    rw.softmax(x[0])
     rw.sinusoidal_encoding(range(4), 4)
     rw.sinusoidal_encoding(10**6, 4, dtype=np.float32)
     with pytest.raises(AssertionError, match="the general way"):

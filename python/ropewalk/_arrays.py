@@ -402,7 +402,7 @@ def boolean_mask(
 
 def check_broadcast(name: str, shape: tuple[int, ...], target: tuple[int, ...], what: str) -> None:
     """Refuse a shape that does not broadcast to the target, or would make it larger."""
-    if shape == target or not shape:
+    if not shape or shape == target[-len(shape) :]:  # as almost always
         return
     if len(shape) > len(target) or any(
         a not in {1, b} for a, b in zip(reversed(shape), reversed(target), strict=False)
