@@ -64,17 +64,26 @@ Sixteen<S> counted(Sixteen<S> greatest) {
     return Two<S>::where_equal(greatest, nothing, Two<S>::all(0.0), greatest);
 }
 
-// e^x of differences of float32, within 2^-34 of itself: with t = x log2 e and f = t - floor(t) it
-// is 2^floor(t) (1 + f + f (1 - f) s(f)). s has the least greatest error by E. Remez's exchange, so
+// What a difference from the greatest element is multiplied by before its weight is taken.
+template <class S>
+constexpr double factor_of(double scale, float) {
+    return scale * Lanes<S, double>::log2_e;
+}
+template <class S>
+constexpr double factor_of(double scale, double) {
+    return scale;
+}
+
+// 2^t of products of differences of float32, within 2^-34 of itself: with f = t - floor(t) it is
+// 2^floor(t) (1 + f + f (1 - f) s(f)). s has the least greatest error by E. Remez's exchange, so
 // nothing leaps where f comes from 1 to 0, and is multiplied out. Far below 2^-150 the result is 0
 // as float32, and beside a sum.
 template <class S>
-[[gnu::always_inline]] inline Sixteen<S> weight_of(Sixteen<S> x, float) {
+[[gnu::always_inline]] inline Sixteen<S> weight_of(Sixteen<S> t, float) {
     using W = Two<S>;
     constexpr double terms[] = {0x1.0000000000000p+0,  0x1.62e43012a8f4ap-1, 0x1.ebfbd163af6d6p-3,
                                 0x1.c6b293c4b7badp-5,  0x1.3b08ff273aca5p-7, 0x1.5fd92fe73f47bp-10,
                                 0x1.2d01945eda9e2p-13, 0x1.68d5249def1a9p-16};
-    const auto t = W::mul(x, W::all(Lanes<S, double>::log2_e));
     const auto f = W::fraction(t);
     auto q = W::all(terms[7]);
     for (int i = 6; i >= 0; --i)
@@ -120,8 +129,13 @@ T largest_element(const T* x, std::int64_t count) {
 
 // weights = e^(x - greatest), which are added to sums[16].
 template <class S, class T>
-void weigh_elements(const T* x, std::int64_t count, T greatest, double* weights, double* sums) {
+void weigh_elements(const T* x, std::int64_t count, T greatest, double scale, double* weights,
+                    double* sums) {
     const auto away = counted<S>(Two<S>::all(static_cast<double>(greatest)));
+    const auto factor = Two<S>::all(factor_of<S>(scale, T{}));
+    const auto weigh = [&](Sixteen<S> element) __attribute__((always_inline)) {
+        return weight_of<S>(Two<S>::mul(Two<S>::sub(element, away), factor), T{});
+    };
     auto sum = Two<S>::get(sums);
     // What is looked at next is fetched meanwhile: the next row, or one of the next short ones.
     constexpr std::int64_t short_rows = 4096;
@@ -129,13 +143,13 @@ void weigh_elements(const T* x, std::int64_t count, T greatest, double* weights,
     std::int64_t i = 0;
     for (; i + softmax_lanes <= count; i += softmax_lanes) {
         __builtin_prefetch(x + i + next);
-        const auto weight = weight_of<S>(Two<S>::sub(get_sixteen<S>(x + i), away), T{});
+        const auto weight = weigh(get_sixteen<S>(x + i));
         Two<S>::put(weights + i, weight);
         sum = Two<S>::add(sum, weight);
     }
     if (i < count) {
         const unsigned some = (1U << (count - i)) - 1;
-        const auto weight = weight_of<S>(Two<S>::sub(get_sixteen<S>(x + i, some), away), T{});
+        const auto weight = weigh(get_sixteen<S>(x + i, some));
         put_sixteen<S>(weights + i, weight, some);
         const auto zero = S::all(0.0);
         sum.first = S::add(sum.first, S::select(some & 0xff, weight.first, zero));
@@ -167,7 +181,7 @@ void share_elements(const double* weights, std::int64_t count, double sum, T* y)
 // each other: so a row needs not wait for the one before.
 template <class S, class T>
 void softmax_rows(const T* x, std::int64_t x_stride, T* y, std::int64_t y_stride, std::int64_t rows,
-                  std::int64_t length, double* room) {
+                  std::int64_t length, double scale, double* room) {
     constexpr std::int64_t most = 16, elements = 1024;
     const std::int64_t at_once = length * most <= elements ? most : 1;
     T greatest[std::size_t{most}];
@@ -178,8 +192,8 @@ void softmax_rows(const T* x, std::int64_t x_stride, T* y, std::int64_t y_stride
             greatest[i] = largest_element<S, T>(x + (first + i) * x_stride, length);
         for (std::int64_t i = 0; i < now; ++i) {
             Two<S>::put(sums[i], Two<S>::all(0.0));
-            weigh_elements<S, T>(x + (first + i) * x_stride, length, greatest[i], room + i * length,
-                                 sums[i]);
+            weigh_elements<S, T>(x + (first + i) * x_stride, length, greatest[i], scale,
+                                 room + i * length, sums[i]);
         }
         for (std::int64_t i = 0; i < now; ++i)
             share_elements<S, T>(room + i * length, length, total_of<S>(sums[i]),
@@ -214,12 +228,14 @@ void raise_columns(const T* x, std::int64_t step, std::int64_t count, int sixtee
 // sums[lane of the element][column]
 template <class S, class T>
 void weigh_columns(const T* x, std::int64_t step, std::int64_t count, int sixteens,
-                   const double* greatest, double* weights, double* sums) {
+                   const double* greatest, double scale, double* weights, double* sums) {
     const std::int64_t width = sixteens * softmax_lanes;
+    const auto factor = Two<S>::all(factor_of<S>(scale, T{}));
     each_sixteen(count, sixteens, [&](std::int64_t i, int at) {
         __builtin_prefetch(x + (i + fetched_rows) * step + at);
         const auto away = counted<S>(Two<S>::get(greatest + at));
-        const auto weight = weight_of<S>(Two<S>::sub(get_sixteen<S>(x + i * step + at), away), T{});
+        const auto from = Two<S>::sub(get_sixteen<S>(x + i * step + at), away);
+        const auto weight = weight_of<S>(Two<S>::mul(from, factor), T{});
         Two<S>::put(weights + i * width + at, weight);
         double* const sum = sums + i % softmax_lanes * width + at;
         Two<S>::put(sum, Two<S>::add(Two<S>::get(sum), weight));

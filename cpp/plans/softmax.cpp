@@ -90,7 +90,7 @@ std::int64_t rows_at_once(const SoftmaxElements<T>& e, const Strided<void>& y, s
     const auto* const x = static_cast<const T*>(e.at(s.x, offset_of(s.leading, s.x, index)));
     auto* const to = static_cast<T*>(e.at(y, offset_of(s.leading, y, index)));
     e.kernel().rows(x, stride(s.x), streamed ? room.elements : to, streamed ? s.length : stride(y),
-                    rows, s.length, room.weights);
+                    rows, s.length, e.scale_, room.weights);
     if (streamed)
         e.kernels_.stream(room.elements, to, rows * s.length * e.bytes_);
     return rows;
@@ -159,7 +159,7 @@ double sum_with_infinity(const SoftmaxElements<double>& e, std::int64_t index,
 
 void softmax(const Kernels& kernels, const Softmax& softmax, const Strided<void>& y, Stores stores,
              int threads) {
-    if (softmax.type == Type::float64 || softmax.scale != 1)
+    if (softmax.type == Type::float64 || !scales_differences(softmax.scale))
         softmax_in<double>(kernels, softmax, y, stores, threads);
     else
         softmax_in<float>(kernels, softmax, y, stores, threads);

@@ -45,12 +45,18 @@ inline void copy_apart(std::int64_t bytes, const void* from, std::int64_t from_s
         copy_apart<std::uint64_t>(from, from_step, to, to_step, count);
 }
 
+// Whether differences may be scaled, and not elements: nothing changes sign or becomes 0 or
+// infinite that would not have.
+inline bool scales_differences(double scale) { return scale >= 1e-300 && scale <= 1e300; }
+
 // Elements in memory, and as T: float32, or float64 where it would not hold them.
 template <class T>
 class SoftmaxElements {
   public:
     SoftmaxElements(const Kernels& kernels, const Softmax& softmax)
-        : kernels_(kernels), s_(softmax), bytes_(element_bytes(softmax.type)) {}
+        : kernels_(kernels), s_(softmax), bytes_(element_bytes(softmax.type)),
+          scale_(scales_differences(softmax.scale) ? softmax.scale : 1),
+          product_(scales_differences(softmax.scale) ? 1 : softmax.scale) {}
 
     const SoftmaxKernels<T>& kernel() const {
         if constexpr (std::is_same_v<T, float>)
@@ -61,7 +67,7 @@ class SoftmaxElements {
     // Whether they are the same.
     bool plain() const {
         constexpr Type type = std::is_same_v<T, float> ? Type::float32 : Type::float64;
-        return s_.type == type && s_.mask.data == nullptr && s_.scale == 1;
+        return s_.type == type && s_.mask.data == nullptr && product_ == 1;
     }
     const void* at(const Strided<const void>& x, std::int64_t offset) const {
         return static_cast<const char*>(x.data) + offset * bytes_;
@@ -76,9 +82,9 @@ class SoftmaxElements {
             kernels_.read_float32[type](x, count, elements);
         else
             kernels_.read_float64[type](x, count, elements);
-        if (s_.scale != 1)
+        if (product_ != 1)
             for (std::int64_t i = 0; i < count; ++i)
-                elements[i] *= static_cast<T>(s_.scale);
+                elements[i] *= static_cast<T>(product_);
         put_uncounted(static_cast<T>(-HUGE_VAL), counts, count, elements);
     }
     // Shares, which are NaN in a row of NaN; what is left out is 0.
@@ -90,6 +96,7 @@ class SoftmaxElements {
     const Kernels& kernels_;
     const Softmax& s_;
     std::int64_t bytes_;
+    double scale_, product_; // of differences, which kernels multiply, and of elements as read
 
   private:
     template <class Value>
@@ -156,7 +163,7 @@ class SoftmaxRow {
         greatest_ = std::max(greatest_, e_.kernel().largest(elements_, count));
     }
     void weigh(std::int64_t count) {
-        e_.kernel().weigh(elements_, count, greatest_, room_.weights, sums_);
+        e_.kernel().weigh(elements_, count, greatest_, e_.scale_, room_.weights, sums_);
     }
     void total() { total_ = e_.kernels_.total(sums_); }
     void store(std::int64_t begin, std::int64_t count) {
@@ -226,8 +233,8 @@ class SoftmaxColumns {
         e_.kernel().raise_columns(elements_, step_, count, sixteens_, greatest_);
     }
     void weigh(std::int64_t count) {
-        e_.kernel().weigh_columns(elements_, step_, count, sixteens_, greatest_, room_.weights,
-                                  sums_);
+        e_.kernel().weigh_columns(elements_, step_, count, sixteens_, greatest_, e_.scale_,
+                                  room_.weights, sums_);
     }
     void total() {
         e_.kernels_.total_columns(sums_, sixteens_);
