@@ -66,13 +66,13 @@ def allowed_units(row: NDArray[Any], scale: float = 1.0) -> NDArray[np.float64]:
     """Return the relative error of softmax in float64, in units of 2^-53.
 
     The difference from the greatest and its product with the scale, or the other way round where
-    the scale is not positive; the exponential (2), the quotient; and all but the last of them again
+    the scale is 0; the exponential (2), the quotient; and all but the last of them again
     in the sum, which has n / 8 terms in a lane at most.
     """
     x = row.astype(np.float64) * scale
     x = np.where(np.isneginf(x), 0, x)
     difference = x.max() - x
-    product = 0 * x if scale == 1 else difference if scale > 0 else np.abs(x) + np.abs(x).max()
+    product = 0 * x if scale == 1 else difference if scale else np.abs(x) + np.abs(x).max()
     own = product + difference + 3
     weights = np.array(reference.softmax(x.tolist()))
     in_the_sum = float(weights @ (product + difference)) + 2 + len(x) / 8 + 8
@@ -184,6 +184,8 @@ def test_weights_where_a_power_of_two_begins() -> None:
         ("float64", [1e-301, 2e-301, -3e-301], 1e301),
         ("float64", [0.5, 1.0, -INF], 1e-300),
         ("float32", [3e38, -3e38, 1e38], 1e-38),
+        ("float32", [3e38, -3e38, 1e38], -1e-38),
+        ("float64", [1.7e308, -1.7e308, 0.0], -1e-308),
         ("float32", [1e-44, 3e-44, 0.0], 1e44),
         ("float32", [1.0, 1.0 + 2**-23, 0.0], 1e300),
         ("float16", [6e-8, 65504.0, -65504.0], 1e-5),

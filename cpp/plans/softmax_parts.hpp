@@ -45,9 +45,11 @@ inline void copy_apart(std::int64_t bytes, const void* from, std::int64_t from_s
         copy_apart<std::uint64_t>(from, from_step, to, to_step, count);
 }
 
-// Whether differences may be scaled, and not elements: nothing changes sign or becomes 0 or
-// infinite that would not have.
-inline bool scales_differences(double scale) { return scale >= 1e-300 && scale <= 1e300; }
+// Whether differences may be scaled, of elements that change their sign at most: nothing becomes 0
+// or infinite that would not have.
+inline bool scales_differences(double scale) {
+    return std::abs(scale) >= 1e-300 && std::abs(scale) <= 1e300;
+}
 
 // Elements in memory, and as T: float32, or float64 where it would not hold them.
 template <class T>
@@ -55,8 +57,8 @@ class SoftmaxElements {
   public:
     SoftmaxElements(const Kernels& kernels, const Softmax& softmax)
         : kernels_(kernels), s_(softmax), bytes_(element_bytes(softmax.type)),
-          scale_(scales_differences(softmax.scale) ? softmax.scale : 1),
-          product_(scales_differences(softmax.scale) ? 1 : softmax.scale) {}
+          scale_(scales_differences(softmax.scale) ? std::abs(softmax.scale) : 1),
+          factor_(softmax.scale / scale_) {}
 
     const SoftmaxKernels<T>& kernel() const {
         if constexpr (std::is_same_v<T, float>)
@@ -67,7 +69,7 @@ class SoftmaxElements {
     // Whether they are the same.
     bool plain() const {
         constexpr Type type = std::is_same_v<T, float> ? Type::float32 : Type::float64;
-        return s_.type == type && s_.mask.data == nullptr && product_ == 1;
+        return s_.type == type && s_.mask.data == nullptr && factor_ == 1;
     }
     const void* at(const Strided<const void>& x, std::int64_t offset) const {
         return static_cast<const char*>(x.data) + offset * bytes_;
@@ -82,9 +84,9 @@ class SoftmaxElements {
             kernels_.read_float32[type](x, count, elements);
         else
             kernels_.read_float64[type](x, count, elements);
-        if (product_ != 1)
+        if (factor_ != 1)
             for (std::int64_t i = 0; i < count; ++i)
-                elements[i] *= static_cast<T>(product_);
+                elements[i] *= static_cast<T>(factor_);
         put_uncounted(static_cast<T>(-HUGE_VAL), counts, count, elements);
     }
     // Shares, which are NaN in a row of NaN; what is left out is 0.
@@ -96,7 +98,7 @@ class SoftmaxElements {
     const Kernels& kernels_;
     const Softmax& s_;
     std::int64_t bytes_;
-    double scale_, product_; // of differences, which kernels multiply, and of elements as read
+    double scale_, factor_; // of differences, which kernels multiply, and of elements as read
 
   private:
     template <class Value>

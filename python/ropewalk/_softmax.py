@@ -68,7 +68,7 @@ def softmax(
     result. Results that are no normal float64 beside the largest are 0. float64 is within
     ``(n / 8 + 8 + |s - m|) 2**-53`` of the result, relative, where ``s`` is ``scale * x`` and ``m``
     the largest of them. A scale other than 1 adds a rounding in every dtype: it multiplies
-    differences, ``|s - m| 2**-53`` more, and elements where it is not positive or beyond 1e300 or
+    differences, ``|s - m| 2**-53`` more, and elements where it is 0 or its size beyond 1e300 or
     1e-300, ``(|s| + |m|) 2**-53``. The same bits whatever the axis, the strides, the number of
     threads and the instruction set, but for those of NaN.
 
