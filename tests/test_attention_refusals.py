@@ -47,6 +47,15 @@ NO_DATA: dict[str, tuple[Any, str]] = {
 
 
 @pytest.mark.parametrize("case", NO_DATA)
+@functions
+def test_all_data_must_be_numbers(function: str, case: str) -> None:
+    x, found = NO_DATA[case]
+    message = f"query must be integers, float64, float32, float16 or bfloat16, got dtype {found}"
+    with pytest.raises(TypeError, match=exactly(message)):
+        FUNCTIONS[function](x, x, x)
+
+
+@pytest.mark.parametrize("case", NO_DATA)
 @pytest.mark.parametrize("place", ["query", "key", "value"])
 @functions
 def test_data_must_be_numbers(function: str, place: str, case: str) -> None:
