@@ -173,3 +173,30 @@ def test_a_subinterpreter_is_refused(run_python: RunPython) -> None:
     result = run_python(IN_A_SUBINTERPRETER)
     assert re.match("refused: .*interpreter", result.stdout)
     assert result.returncode == 0
+
+
+DAEMONS = """
+import threading, time
+import numpy as np
+import ropewalk as rw
+
+x = np.ones((600, 64), np.float32)
+
+
+def call() -> None:
+    while True:
+        rw.softmax(x)
+        rw.attention(x, x, x)
+        rw.rotate(x)
+
+
+for _ in range(3):
+    threading.Thread(target=call, daemon=True).start()
+time.sleep(0.05)
+"""
+
+
+def test_the_interpreter_may_end_while_daemon_threads_call(run_python: RunPython) -> None:
+    for threads in "12":
+        result = run_python(DAEMONS, ROPEWALK_NUM_THREADS=threads)
+        assert (result.returncode, result.stderr) == (0, "")

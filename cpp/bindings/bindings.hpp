@@ -57,13 +57,18 @@ std::optional<PlainData> plain_data(const pybind11::handle& x, const pybind11::h
 // Whether the memory from first to last element is in part the same; elements may still differ.
 bool may_overlap(const pybind11::array& a, const pybind11::array& b);
 
-// Runs without the interpreter's lock; raises what a signal raised meanwhile.
+// Runs without the interpreter's lock; raises what a signal raised meanwhile. No destructor takes
+// the lock again: where the interpreter ends, that ends a daemon thread by unwinding its stack.
 template <class Function>
 void run_unlocked(const Function& function) {
-    {
-        const pybind11::gil_scoped_release release;
+    PyThreadState* const state = PyEval_SaveThread();
+    try {
         function();
+    } catch (...) {
+        PyEval_RestoreThread(state);
+        throw;
     }
+    PyEval_RestoreThread(state);
     if (PyErr_Occurred() != nullptr)
         throw pybind11::error_already_set();
 }
