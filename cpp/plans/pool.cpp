@@ -29,7 +29,7 @@ using Clock = std::chrono::steady_clock;
 
 // Waking a sleeping thread costs 30 to 40 microseconds on a virtual machine; spinning that long
 // after a call keeps a series of calls fast.
-constexpr std::chrono::microseconds spin_time{50};
+constexpr std::chrono::microseconds spin_time{50}, wake_time{60};
 
 void pause() {
 #if defined(__x86_64__)
@@ -54,7 +54,7 @@ bool spin_until(Condition condition) {
 
 // A worker that is woken may be put where its caller runs: in a virtual machine a processor that
 // sleeps looks as if the host had taken it away. There it leaves, or the two would take turns for
-// milliseconds, and so that it can the caller gives way once.
+// milliseconds, and so that it can, the caller gives way once, if nobody comes.
 #if defined(__linux__)
 int this_processor() { return sched_getcpu(); }
 
@@ -67,9 +67,15 @@ void leave(int processor) {
     if (CPU_COUNT(&others) > 0 && sched_setaffinity(0, sizeof others, &others) == 0)
         sched_setaffinity(0, sizeof allowed, &allowed);
 }
+
+bool has_other_processors() {
+    cpu_set_t allowed;
+    return sched_getaffinity(0, sizeof allowed, &allowed) != 0 || CPU_COUNT(&allowed) > 1;
+}
 #else
 int this_processor() { return -1; }
 void leave(int) {}
+bool has_other_processors() { return false; }
 #endif
 
 // One call of run_tasks. Workers hold a share, so that one who comes late finds it done, not gone.
@@ -78,12 +84,15 @@ struct Job {
     Interruption& interruption; // the caller's, who waits until all is done
     std::int64_t count;
     int processor = this_processor();
+    const int workers;
     std::atomic<int> places; // for further workers
     std::atomic<std::int64_t> next{0};
     std::atomic<std::int64_t> unfinished;
+    bool awaits = false; // the caller, workers that slept
+    Clock::time_point began = Clock::now();
 
-    Job(Task t, Interruption& i, std::int64_t n, int workers)
-        : task(t), interruption(i), count(n), places(workers), unfinished(n) {}
+    Job(Task t, Interruption& i, std::int64_t n, int further)
+        : task(t), interruption(i), count(n), workers(further), places(further), unfinished(n) {}
 
     void work(int worker) {
         for (std::int64_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < count;) {
@@ -93,7 +102,14 @@ struct Job {
             else
                 task(i, worker);
             unfinished.fetch_sub(done, std::memory_order_acq_rel);
+            if (worker == 0 && awaits && Clock::now() - began > wake_time)
+                give_way();
         }
+    }
+    void give_way() {
+        awaits = false;
+        if (places.load(std::memory_order_relaxed) == workers && has_other_processors())
+            std::this_thread::yield();
     }
     bool done() const { return unfinished.load(std::memory_order_acquire) == 0; }
 };
@@ -120,17 +136,15 @@ class Pool {
             ~Held() { flag.clear(std::memory_order_release); }
         } const held{busy_};
         const int workers = static_cast<int>(std::min<std::int64_t>(count, threads)) - 1;
-        bool wakes = grow(workers);
+        const bool started = grow(workers);
         const auto job = std::make_shared<Job>(task, interruption, count, workers);
         {
             const std::lock_guard lock(mutex_);
             job_ = job;
             calls_.fetch_add(1, std::memory_order_release);
-            wakes = wakes || sleeping_ > 0;
+            job->awaits = started || sleeping_ > 0;
         }
         wake_.notify_all();
-        if (wakes)
-            std::this_thread::yield();
         job->work(0);
         while (!job->done()) { // the last tasks of the others are running
             interruption.stops(0);
