@@ -67,28 +67,30 @@ Sixteen<S> counted(Sixteen<S> greatest) {
 // What a difference from the greatest element is multiplied by before its weight is taken.
 template <class S>
 constexpr double factor_of(double scale, float) {
-    return scale * Lanes<S, double>::log2_e;
+    return -scale * Lanes<S, double>::log2_e;
 }
 template <class S>
 constexpr double factor_of(double scale, double) {
     return scale;
 }
 
-// 2^t of products of differences of float32, within 2^-34 of itself: with f = t - floor(t) it is
-// 2^floor(t) (1 + f + f (1 - f) s(f)). s has the least greatest error by E. Remez's exchange, so
-// nothing leaps where f comes from 1 to 0, and is multiplied out. Far below 2^-150 the result is 0
-// as float32, and beside a sum.
+// 2^-u of products u >= 0 of differences of float32, within 2^-34 of itself: with f = u - floor(u)
+// it is 2^-floor(u) (1 - f / 2 + f (1 - f) s(f)). s has the least greatest error by E. Remez's
+// exchange, so nothing leaps where f comes from 1 to 0, and is multiplied out. Far below 2^-150 the
+// result is 0 as float32, and beside a sum. Below 0 the fraction would be rounded, and not
+// everywhere alike.
 template <class S>
-[[gnu::always_inline]] inline Sixteen<S> weight_of(Sixteen<S> t, float) {
+[[gnu::always_inline]] inline Sixteen<S> weight_of(Sixteen<S> u, float) {
     using W = Two<S>;
-    constexpr double terms[] = {0x1.0000000000000p+0,  0x1.62e43012a8f4ap-1, 0x1.ebfbd163af6d6p-3,
-                                0x1.c6b293c4b7badp-5,  0x1.3b08ff273aca5p-7, 0x1.5fd92fe73f47bp-10,
-                                0x1.2d01945eda9e2p-13, 0x1.68d5249def1a9p-16};
-    const auto f = W::fraction(t);
+    constexpr double terms[] = {0x1.0000000000000p+0,  -0x1.62e42fd19e8f2p-1,
+                                0x1.ebfbd4b835c7ep-3,  -0x1.c6af1afde92b0p-5,
+                                0x1.3b13d6ef64b64p-7,  -0x1.5c0027991ad98p-10,
+                                0x1.345e0a3485eabp-13, -0x1.68d5249def1a9p-17};
+    const auto f = W::fraction(u);
     auto q = W::all(terms[7]);
     for (int i = 6; i >= 0; --i)
         q = W::fma(q, f, W::all(terms[i]));
-    return W::scale_by_floor(q, t);
+    return W::scale_down(q, W::sub(f, u));
 }
 
 // e^x, 0 where that is no normal float64.

@@ -45,9 +45,9 @@ struct Two {
     static Pair scale(Pair v, Pair n) {
         return {S::scale(v.first, n.first), S::scale(v.second, n.second)};
     }
-    static F64 fraction(F64 t) { return {S::fraction(t.first), S::fraction(t.second)}; }
-    static F64 scale_by_floor(F64 v, F64 t) {
-        return {S::scale_by_floor(v.first, t.first), S::scale_by_floor(v.second, t.second)};
+    static F64 fraction(F64 u) { return {S::fraction(u.first), S::fraction(u.second)}; }
+    static F64 scale_down(F64 v, F64 n) {
+        return {S::scale_down(v.first, n.first), S::scale_down(v.second, n.second)};
     }
     template <class Pair>
     static Pair where_less(Pair a, Pair b, Pair x, Pair y) {

@@ -238,13 +238,13 @@ struct Simd {
     static F64 scale(F64 v, F64 n) {
         return {_mm256_mul_pd(v.low, power(n.low)), _mm256_mul_pd(v.high, power(n.high))};
     }
-    // t less floor(t), and v 2^floor(t), for t <= 0: 2^t = 2^fraction(t) 2^floor(t). A t below
-    // -1000, even -inf, may count as -1000. NaN where t is.
-    static F64 fraction(F64 t) {
-        const F64 near = max(all(-1000.0), t);
+    // u less floor(u), exact, for u >= 0, 0 where u is infinite; and v 2^n for whole n <= 0, where
+    // one below -1000, even -inf, may count as -1000. A u beyond 1000 may count as 1000.
+    static F64 fraction(F64 u) {
+        const F64 near = min(all(1000.0), u);
         return sub(near, floor(near));
     }
-    static F64 scale_by_floor(F64 v, F64 t) { return scale(v, floor(max(all(-1000.0), t))); }
+    static F64 scale_down(F64 v, F64 n) { return scale(v, max(all(-1000.0), n)); }
     // Lanes 0 .. 7 and 8 .. 15.
     static F64 widen_low(F32 v) { return widen(v.low); }
     static F64 widen_high(F32 v) { return widen(v.high); }

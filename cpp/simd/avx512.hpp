@@ -171,10 +171,10 @@ struct Simd {
     // v 2^n, exact; n is whole, and 2^n and the result are normal numbers. NaN where v is.
     static F32 scale(F32 v, F32 n) { return _mm512_scalef_ps(v, n); }
     static F64 scale(F64 v, F64 n) { return _mm512_scalef_pd(v, n); }
-    // t less floor(t), and v 2^floor(t), for t <= 0: 2^t = 2^fraction(t) 2^floor(t). A t below
-    // -1000, even -inf, may count as -1000. NaN where t is.
-    static F64 fraction(F64 t) { return _mm512_reduce_pd(t, _MM_FROUND_TO_NEG_INF); }
-    static F64 scale_by_floor(F64 v, F64 t) { return _mm512_scalef_pd(v, t); }
+    // u less floor(u), exact, for u >= 0, 0 where u is infinite; and v 2^n for whole n <= 0, where
+    // one below -1000, even -inf, may count as -1000. A u beyond 1000 may count as 1000.
+    static F64 fraction(F64 u) { return _mm512_reduce_pd(u, _MM_FROUND_TO_NEG_INF); }
+    static F64 scale_down(F64 v, F64 n) { return _mm512_scalef_pd(v, n); }
     // Lanes 0 .. 7 and 8 .. 15.
     static F64 widen_low(F32 v) { return _mm512_cvtps_pd(_mm512_castps512_ps256(v)); }
     static F64 widen_high(F32 v) { return _mm512_cvtps_pd(_mm512_extractf32x8_ps(v, 1)); }

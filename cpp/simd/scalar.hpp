@@ -202,13 +202,13 @@ struct Simd {
             return v.at[i] * __builtin_bit_cast(double, (word << 52) + 0x3ff0000000000000);
         });
     }
-    // t less floor(t), and v 2^floor(t), for t <= 0: 2^t = 2^fraction(t) 2^floor(t). A t below
-    // -1000, even -inf, may count as -1000. NaN where t is.
-    static F64 fraction(F64 t) {
-        const F64 near = max(all(-1000.0), t);
+    // u less floor(u), exact, for u >= 0, 0 where u is infinite; and v 2^n for whole n <= 0, where
+    // one below -1000, even -inf, may count as -1000. A u beyond 1000 may count as 1000.
+    static F64 fraction(F64 u) {
+        const F64 near = min(all(1000.0), u);
         return sub(near, floor(near));
     }
-    static F64 scale_by_floor(F64 v, F64 t) { return scale(v, floor(max(all(-1000.0), t))); }
+    static F64 scale_down(F64 v, F64 n) { return scale(v, max(all(-1000.0), n)); }
     // Lanes 0 .. 7 and 8 .. 15.
     static F64 widen_low(F32 v) {
         return each<F64>([&](int i) { return static_cast<double>(v.at[i]); });
