@@ -73,10 +73,11 @@ bool has_rows(const py::handle& handle, py::ssize_t axes) {
 }
 
 bool is_native_float(const py::dtype& dtype) {
-    constexpr int half = 23, single = 11,
-                  twice = 12; // NumPy's numbers of them; others' kind is 'f' too
+    // NumPy's numbers of its own types: others may be of kind 'f', too.
+    constexpr int float16 = 23, float32 = 11, float64 = 12;
     const int number = dtype.num();
-    return (number == half || number == single || number == twice) && dtype.byteorder() == '=';
+    return (number == float16 || number == float32 || number == float64) &&
+           dtype.byteorder() == '=';
 }
 
 std::optional<PlainData> plain_data(const py::handle& x_given, const py::handle& out_given,
@@ -100,19 +101,16 @@ void check_out(const py::array& out, std::int64_t elements) {
 }
 
 Type type_of(const py::array& array) {
-    switch (array.dtype().kind()) {
-    case 'f':
-        require(array.itemsize() == 8 || array.itemsize() == 4 || array.itemsize() == 2,
-                "an array of float64, float32 or float16");
-        return array.itemsize() == 8   ? Type::float64
-               : array.itemsize() == 4 ? Type::float32
-                                       : Type::float16;
-    case 'V': // of which NumPy knows nothing more
-        require(array.itemsize() == 2, "bfloat16");
-        return Type::bfloat16;
-    default:
-        throw py::value_error("an array of a floating type");
-    }
+    const char kind = array.dtype().kind();
+    const py::ssize_t bytes = array.itemsize();
+    if (kind == 'f' && bytes == 8)
+        return Type::float64;
+    if (kind == 'f' && bytes == 4)
+        return Type::float32;
+    if (kind == 'f' && bytes == 2)
+        return Type::float16;
+    require(kind == 'V' && bytes == 2, "an array of a floating type"); // NumPy knows no more of it
+    return Type::bfloat16;
 }
 
 std::optional<std::int64_t> plain_position(const py::handle& value) {

@@ -64,28 +64,19 @@ Sixteen<S> counted(Sixteen<S> greatest) {
     return Two<S>::where_equal(greatest, nothing, Two<S>::all(0.0), greatest);
 }
 
-// What a difference from the greatest element is multiplied by before its weight is taken.
+// e^(scale d) of differences d <= 0 of float32, within 2^-34 of itself. With u = -scale d log2 e >=
+// 0 and f = u - floor(u) it is 2^-floor(u) (1 - f / 2 + f (1 - f) s(f)). s has the least greatest
+// error by E. Remez's exchange, so nothing leaps where f comes from 1 to 0, and is multiplied out.
+// Far below 2^-150 the result is 0 as float32, and beside a sum. The fraction of a number below 0
+// would be rounded, and not everywhere alike.
 template <class S>
-constexpr double factor_of(double scale, float) {
-    return -scale * Lanes<S, double>::log2_e;
-}
-template <class S>
-constexpr double factor_of(double scale, double) {
-    return scale;
-}
-
-// 2^-u of products u >= 0 of differences of float32, within 2^-34 of itself: with f = u - floor(u)
-// it is 2^-floor(u) (1 - f / 2 + f (1 - f) s(f)). s has the least greatest error by E. Remez's
-// exchange, so nothing leaps where f comes from 1 to 0, and is multiplied out. Far below 2^-150 the
-// result is 0 as float32, and beside a sum. Below 0 the fraction would be rounded, and not
-// everywhere alike.
-template <class S>
-[[gnu::always_inline]] inline Sixteen<S> weight_of(Sixteen<S> u, float) {
+[[gnu::always_inline]] inline Sixteen<S> weight_of(Sixteen<S> difference, double scale, float) {
     using W = Two<S>;
     constexpr double terms[] = {0x1.0000000000000p+0,  -0x1.62e42fd19e8f2p-1,
                                 0x1.ebfbd4b835c7ep-3,  -0x1.c6af1afde92b0p-5,
                                 0x1.3b13d6ef64b64p-7,  -0x1.5c0027991ad98p-10,
                                 0x1.345e0a3485eabp-13, -0x1.68d5249def1a9p-17};
+    const auto u = W::mul(difference, W::all(-scale * Lanes<S, double>::log2_e));
     const auto f = W::fraction(u);
     auto q = W::all(terms[7]);
     for (int i = 6; i >= 0; --i)
@@ -93,10 +84,10 @@ template <class S>
     return W::scale_down(q, W::sub(f, u));
 }
 
-// e^x, 0 where that is no normal float64.
+// The same of float64; 0 where that is no normal number.
 template <class S>
-[[gnu::always_inline]] inline Sixteen<S> weight_of(Sixteen<S> x, double) {
-    return exponential<Two<S>, double>(x);
+[[gnu::always_inline]] inline Sixteen<S> weight_of(Sixteen<S> difference, double scale, double) {
+    return exponential<Two<S>, double>(Two<S>::mul(difference, Two<S>::all(scale)));
 }
 
 // 1 / sum, or 0 where nothing was summed: the greatest element counts 1.
@@ -134,10 +125,6 @@ template <class S, class T>
 void weigh_elements(const T* x, std::int64_t count, T greatest, double scale, double* weights,
                     double* sums) {
     const auto away = counted<S>(Two<S>::all(static_cast<double>(greatest)));
-    const auto factor = Two<S>::all(factor_of<S>(scale, T{}));
-    const auto weigh = [&](Sixteen<S> element) __attribute__((always_inline)) {
-        return weight_of<S>(Two<S>::mul(Two<S>::sub(element, away), factor), T{});
-    };
     auto sum = Two<S>::get(sums);
     // What is looked at next is fetched meanwhile: the next row, or one of the next short ones.
     constexpr std::int64_t short_rows = 4096;
@@ -145,13 +132,14 @@ void weigh_elements(const T* x, std::int64_t count, T greatest, double scale, do
     std::int64_t i = 0;
     for (; i + softmax_lanes <= count; i += softmax_lanes) {
         __builtin_prefetch(x + i + next);
-        const auto weight = weigh(get_sixteen<S>(x + i));
+        const auto weight = weight_of<S>(Two<S>::sub(get_sixteen<S>(x + i), away), scale, T{});
         Two<S>::put(weights + i, weight);
         sum = Two<S>::add(sum, weight);
     }
     if (i < count) {
         const unsigned some = (1U << (count - i)) - 1;
-        const auto weight = weigh(get_sixteen<S>(x + i, some));
+        const auto weight =
+            weight_of<S>(Two<S>::sub(get_sixteen<S>(x + i, some), away), scale, T{});
         put_sixteen<S>(weights + i, weight, some);
         const auto zero = S::all(0.0);
         sum.first = S::add(sum.first, S::select(some & 0xff, weight.first, zero));
@@ -232,12 +220,11 @@ template <class S, class T>
 void weigh_columns(const T* x, std::int64_t step, std::int64_t count, int sixteens,
                    const double* greatest, double scale, double* weights, double* sums) {
     const std::int64_t width = sixteens * softmax_lanes;
-    const auto factor = Two<S>::all(factor_of<S>(scale, T{}));
     each_sixteen(count, sixteens, [&](std::int64_t i, int at) {
         __builtin_prefetch(x + (i + fetched_rows) * step + at);
         const auto away = counted<S>(Two<S>::get(greatest + at));
         const auto from = Two<S>::sub(get_sixteen<S>(x + i * step + at), away);
-        const auto weight = weight_of<S>(Two<S>::mul(from, factor), T{});
+        const auto weight = weight_of<S>(from, scale, T{});
         Two<S>::put(weights + i * width + at, weight);
         double* const sum = sums + i % softmax_lanes * width + at;
         Two<S>::put(sum, Two<S>::add(Two<S>::get(sum), weight));

@@ -29,7 +29,9 @@ using Clock = std::chrono::steady_clock;
 
 // Waking a sleeping thread costs 30 to 40 microseconds on a virtual machine; spinning that long
 // after a call keeps a series of calls fast.
-constexpr std::chrono::microseconds spin_time{50}, wake_time{60};
+constexpr std::chrono::microseconds spin_time{50};
+// A worker that wakes on a processor of its own has come by then.
+constexpr std::chrono::microseconds wake_time{60};
 
 void pause() {
 #if defined(__x86_64__)
