@@ -13,65 +13,6 @@
 
 namespace {
 
-// logits[query][key] = products of rows. Keys are read one after another: the processor fetches
-// ahead what is read in a line, and twice as fast as four rows side by side. `width` is the number
-// of features where the compiler is to know it, or 0.
-template <class S, class T, class Data, int keys, int queries, int width>
-void score_some(const typename Data::Element* key, std::int64_t stride, const T* query,
-                std::int64_t features, T* logits) {
-    constexpr int lanes = Lanes<S, T>::count;
-    const std::int64_t dim = width > 0 ? width : features;
-    const unsigned rest = (1U << (dim % lanes)) - 1;
-    VectorOf<S, T> sums[std::size_t{queries}][std::size_t{keys}];
-#pragma GCC unroll 1 // or the compiler would read rows side by side
-    for (int k = 0; k < keys; ++k) {
-        VectorOf<S, T> of[std::size_t{queries}];
-#pragma GCC unroll 4
-        for (int q = 0; q < queries; ++q)
-            of[q] = S::all(T{0});
-        const auto* const row = key + k * stride;
-        const auto step = [&](VectorOf<S, T> of_key, auto load) {
-#pragma GCC unroll 4
-            for (int q = 0; q < queries; ++q)
-                of[q] = S::fma(of_key, load(query + q * dim), of[q]);
-        };
-        std::int64_t feature = 0;
-#pragma GCC unroll 8
-        for (; feature + lanes <= dim; feature += lanes)
-            step(Data::get(row + feature),
-                 [&](const T* of_query) { return S::get(of_query + feature); });
-        if (rest != 0)
-            step(Data::get_some(row + feature, rest),
-                 [&](const T* of_query) { return S::get_some(of_query + feature, rest); });
-#pragma GCC unroll 4
-        for (int q = 0; q < queries; ++q)
-            sums[q][k] = of[q];
-    }
-#pragma GCC unroll 4
-    for (int q = 0; q < queries; ++q)
-        S::template sums<keys>(sums[q], logits + q * block_keys);
-}
-
-template <class S, class T, class Data, int queries, int width>
-void score_queries(const Tile<T>& tile, const Rows& keys, T scale, int first) {
-    constexpr int at_once = S::few_rows, lanes = Lanes<S, T>::count;
-    const T* const query = tile.queries + first * tile.dim;
-    const auto* const row = static_cast<const typename Data::Element*>(keys.first);
-    T* const logits = tile.logits + first * block_keys;
-    std::int64_t key = 0;
-    for (; key + at_once <= keys.count; key += at_once)
-        score_some<S, T, Data, at_once, queries, width>(row + key * keys.stride, keys.stride, query,
-                                                        tile.dim, logits + key);
-    for (; key < keys.count; ++key)
-        score_some<S, T, Data, 1, queries, width>(row + key * keys.stride, keys.stride, query,
-                                                  tile.dim, logits + key);
-    for (int q = 0; q < queries; ++q)
-        for (key = 0; key < keys.count; key += lanes) {
-            T* const some = logits + q * block_keys + key;
-            S::put(some, S::mul(S::get(some), S::all(scale)));
-        }
-}
-
 // Queries as many at once as registers hold, so that each row in memory is read seldom.
 template <class S, class Function>
 void in_groups(int queries, Function function) {
@@ -88,16 +29,136 @@ void in_groups(int queries, Function function) {
         function.template operator()<1>(query);
 }
 
+// More queries than so many read rows in memory more than once. All of them meet so many keys
+// before the next, which are in the first cache then, and meanwhile ask for those that come as many
+// after.
+constexpr int few_alone = 2;
+constexpr std::int64_t near_keys = 32;
+
+// What one group of queries asks for, of the lines ahead that all of them share out, four at most.
+struct Share {
+    int first, count;
+};
+
+template <class S, class T>
+Share share_of(const Tile<T>& tile, int first, int lines) {
+    if (tile.vectors <= few_alone)
+        return {0, 0};
+    const int groups = (tile.vectors + S::few_rows - 1) / S::few_rows, group = first / S::few_rows;
+    const int begin = group * lines / groups;
+    return {begin, (group + 1) * lines / groups - begin};
+}
+
+template <class Element>
+void fetch_share(const Element* ahead, std::int64_t apart, Share share) {
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; ++i)
+        if (i < share.count)
+            __builtin_prefetch(ahead + (share.first + i) * apart, 0, 2);
+}
+
+// function(the first key, how many)
+template <class T, class Function>
+void in_near_keys(const Tile<T>& tile, std::int64_t keys, Function function) {
+    const std::int64_t step = tile.vectors <= few_alone ? keys : near_keys;
+    for (std::int64_t key = 0; key < keys; key += step)
+        function(key, keys - key < step ? keys - key : step);
+}
+
+// logits[query][key] = products of rows, of which so many are read together. One or two queries
+// read one row after another: the processor fetches ahead what is read in a line. `width` is the
+// number of features where the compiler is to know it, or 0.
+template <class S, class T, class Data, int keys, int together, int queries, int width>
+void score_some(const typename Data::Element* key, std::int64_t stride, const T* query,
+                std::int64_t features, Share share, T* logits) {
+    constexpr int lanes = Lanes<S, T>::count;
+    const std::int64_t dim = width > 0 ? width : features;
+    const unsigned rest = (1U << (dim % lanes)) - 1;
+    VectorOf<S, T> sums[std::size_t{queries}][std::size_t{keys}];
+#pragma GCC unroll 1 // or the compiler would read rows side by side
+    for (int k = 0; k < keys; k += together) {
+        Sums<S, T, queries, together> of;
+        const auto* const row = key + k * stride;
+        const auto step = [&](std::int64_t feature, auto load_key, auto load) {
+            fetch_share(row + near_keys * stride + feature, stride, share);
+            VectorOf<S, T> of_key[std::size_t{together}];
+#pragma GCC unroll 4
+            for (int t = 0; t < together; ++t)
+                of_key[t] = load_key(row + t * stride + feature);
+#pragma GCC unroll 4
+            for (int q = 0; q < queries; ++q) {
+                const auto of_query = load(query + q * dim + feature);
+#pragma GCC unroll 4
+                for (int t = 0; t < together; ++t)
+                    of.at[q][t] = S::fma(of_key[t], of_query, of.at[q][t]);
+            }
+        };
+        std::int64_t feature = 0;
+#pragma GCC unroll 8
+        for (; feature + lanes <= dim; feature += lanes)
+            step(
+                feature, [](const auto* p) { return Data::get(p); },
+                [](const T* p) { return S::get(p); });
+        if (rest != 0)
+            step(
+                feature, [rest](const auto* p) { return Data::get_some(p, rest); },
+                [rest](const T* p) { return S::get_some(p, rest); });
+#pragma GCC unroll 4
+        for (int q = 0; q < queries; ++q)
+#pragma GCC unroll 4
+            for (int t = 0; t < together; ++t)
+                sums[q][k + t] = of.at[q][t];
+    }
+#pragma GCC unroll 4
+    for (int q = 0; q < queries; ++q)
+        S::template sums<keys>(sums[q], logits + q * block_keys);
+}
+
+template <class S, class T, class Data, int together, int queries, int width>
+void score_queries(const Tile<T>& tile, const Rows& keys, T scale, int first, T* logits) {
+    constexpr int at_once = S::few_rows, lanes = Lanes<S, T>::count;
+    const T* const query = tile.queries + first * tile.dim;
+    const auto* const row = static_cast<const typename Data::Element*>(keys.first);
+    const Share share = share_of<S>(tile, first, at_once);
+    std::int64_t key = 0;
+    for (; key + at_once <= keys.count; key += at_once)
+        score_some<S, T, Data, at_once, together, queries, width>(
+            row + key * keys.stride, keys.stride, query, tile.dim, share, logits + key);
+    for (; key < keys.count; ++key)
+        score_some<S, T, Data, 1, 1, queries, width>(row + key * keys.stride, keys.stride, query,
+                                                     tile.dim, {0, 0}, logits + key);
+    for (int q = 0; q < queries; ++q)
+        for (key = 0; key < keys.count; key += lanes) {
+            T* const some = logits + q * block_keys + key;
+            S::put(some, S::mul(S::get(some), S::all(scale)));
+        }
+}
+
+template <class S, class T, class Data, int width>
+void score_few_of(const Tile<T>& tile, const Rows& keys, T scale) {
+    in_near_keys(tile, keys.count, [&](std::int64_t key, std::int64_t count) {
+        const auto* const row = static_cast<const typename Data::Element*>(keys.first);
+        const Rows near{row + key * keys.stride, keys.stride, count};
+        in_groups<S>(tile.vectors, [&]<int queries>(int first) {
+            T* const logits = tile.logits + first * block_keys + key;
+            if constexpr (queries <= few_alone)
+                if (tile.vectors <= few_alone)
+                    return score_queries<S, T, Data, 1, queries, width>(tile, near, scale, first,
+                                                                        logits);
+            score_queries<S, T, Data, S::few_rows, queries, width>(tile, near, scale, first,
+                                                                   logits);
+        });
+    });
+}
+
 template <class S, class T, class Data>
 void score_few(const Tile<T>& tile, const Rows& keys, T scale, const Rows*) {
-    in_groups<S>(tile.vectors, [&]<int queries>(int first) {
-        if (tile.dim == 64)
-            score_queries<S, T, Data, queries, 64>(tile, keys, scale, first);
-        else if (tile.dim == 128)
-            score_queries<S, T, Data, queries, 128>(tile, keys, scale, first);
-        else
-            score_queries<S, T, Data, queries, 0>(tile, keys, scale, first);
-    });
+    if (tile.dim == 64)
+        score_few_of<S, T, Data, 64>(tile, keys, scale);
+    else if (tile.dim == 128)
+        score_few_of<S, T, Data, 128>(tile, keys, scale);
+    else
+        score_few_of<S, T, Data, 0>(tile, keys, scale);
 }
 
 template <class S, class T>
@@ -181,66 +242,102 @@ void join_features(typename S::F32 more, bool empty, double rescale, double* out
         join_features<S>(S::widen_high(more), empty, rescale, output + 8, lanes >> 8);
 }
 
-// `vectors` vectors of features, of which the last has `rest` lanes; of all keys, or of those that
-// have a logit.
+// Vectors of features that are summed up at once.
+constexpr int strip_vectors = 8;
+
+// Adds to the sums of some queries: `vectors` vectors of features, of which the last has `rest`
+// lanes, times the weights of all keys, or of those that have a logit.
 template <class S, class T, class Data, bool all_seen, int queries, int vectors>
-void accumulate_vectors(const Tile<T>& tile, const Rows& values, const T* seen, int first,
-                        std::int64_t feature, unsigned rest) {
+void add_features(const Rows& values, const T* weights, const T* seen, unsigned rest, Share share,
+                  T* sums) {
     constexpr int lanes = Lanes<S, T>::count;
     constexpr unsigned all = (1U << lanes) - 1;
-    const T* const weights = tile.logits + first * block_keys;
-    Sums<S, T, queries, vectors> sums;
+    VectorOf<S, T> of[std::size_t{queries}][std::size_t{vectors}];
+    const auto each_sum = [&](auto function) {
+#pragma GCC unroll 4
+        for (int q = 0; q < queries; ++q)
+#pragma GCC unroll 8
+            for (int v = 0; v < vectors; ++v)
+                function(of[q][v], sums + (q * strip_vectors + v) * lanes);
+    };
+    each_sum([](VectorOf<S, T>& sum, const T* p) { sum = S::get(p); });
+    const auto* row = static_cast<const typename Data::Element*>(values.first);
     const auto step = [&](std::int64_t key, auto load) {
-        const auto* const row = static_cast<const typename Data::Element*>(values.first) +
-                                key * values.stride + feature;
+        fetch_share(row + near_keys * values.stride, lanes, share);
         VectorOf<S, T> value[std::size_t{vectors}];
 #pragma GCC unroll 8
         for (int v = 0; v < vectors; ++v)
             value[v] = load(row + v * lanes);
-#pragma GCC unroll 8
+#pragma GCC unroll 4
         for (int q = 0; q < queries; ++q) {
             if constexpr (!all_seen)
-                if (seen[(first + q) * block_keys + key] == static_cast<T>(-infinity))
+                if (seen[q * block_keys + key] == static_cast<T>(-infinity))
                     continue;
             const auto weight = S::all(weights[q * block_keys + key]);
 #pragma GCC unroll 8
             for (int v = 0; v < vectors; ++v)
-                sums.at[q][v] = S::fma(value[v], weight, sums.at[q][v]);
+                of[q][v] = S::fma(value[v], weight, of[q][v]);
         }
     };
     if (rest == all)
-        for (std::int64_t key = 0; key < values.count; ++key)
+        for (std::int64_t key = 0; key < values.count; ++key, row += values.stride)
             step(key, [](const auto* p) { return Data::get(p); });
     else
-        for (std::int64_t key = 0; key < values.count; ++key)
+        for (std::int64_t key = 0; key < values.count; ++key, row += values.stride)
             step(key, [rest](const auto* p) { return Data::get_some(p, rest); });
-    for (int q = 0; q < queries; ++q)
-        for (int v = 0; v < vectors; ++v)
-            join_features<S>(sums.at[q][v], tile.empty, tile.rescale[first + q],
-                             tile.output + (first + q) * tile.value_dim + feature + v * lanes,
-                             rest);
+    each_sum([](const VectorOf<S, T>& sum, T* p) { S::put(p, sum); });
+}
+
+// Weights times `width` features of all values, a strip at most; sums[query][feature].
+template <class S, class T, class Data, bool all_seen>
+void sum_strip(const Tile<T>& tile, const Rows& values, const T* seen, std::int64_t strip,
+               std::int64_t width, T* sums) {
+    constexpr int lanes = Lanes<S, T>::count, together = 4;
+    constexpr unsigned all = (1U << lanes) - 1;
+    in_near_keys(tile, values.count, [&](std::int64_t key, std::int64_t count) {
+        const auto* const row =
+            static_cast<const typename Data::Element*>(values.first) + key * values.stride + strip;
+        in_groups<S>(tile.vectors, [&]<int queries>(int first) {
+            const std::int64_t at = first * block_keys + key;
+            const auto add = [&]<int vectors>(std::int64_t feature, unsigned rest) {
+                add_features<S, T, Data, all_seen, queries, vectors>(
+                    {row + feature, values.stride, count}, tile.logits + at,
+                    all_seen ? nullptr : seen + at, rest, share_of<S>(tile, first, vectors),
+                    sums + first * strip_vectors * lanes + feature);
+            };
+            std::int64_t feature = 0;
+            if constexpr (queries < 4)
+                if (tile.vectors < 4 && width == strip_vectors * lanes)
+                    return add.template operator()<strip_vectors>(0, all);
+            for (; feature + together * lanes <= width; feature += together * lanes)
+                add.template operator()<together>(feature, all);
+            for (; feature + lanes <= width; feature += lanes)
+                add.template operator()<1>(feature, all);
+            if (feature < width)
+                add.template operator()<1>(feature, (1U << (width - feature)) - 1);
+        });
+    });
 }
 
 template <class S, class T, class Data, bool all_seen = false>
 void accumulate_few_seen(const Tile<T>& tile, const Rows& values, const T* seen) {
     constexpr int lanes = Lanes<S, T>::count;
-    constexpr unsigned all = (1U << lanes) - 1;
-    in_groups<S>(tile.vectors, [&]<int queries>(int first) {
-        std::int64_t feature = 0;
-        if constexpr (queries < 4)
-            for (; feature + 8 * lanes <= tile.value_dim; feature += 8 * lanes)
-                accumulate_vectors<S, T, Data, all_seen, queries, 8>(tile, values, seen, first,
-                                                                     feature, all);
-        for (; feature + 4 * lanes <= tile.value_dim; feature += 4 * lanes)
-            accumulate_vectors<S, T, Data, all_seen, queries, 4>(tile, values, seen, first, feature,
-                                                                 all);
-        for (; feature + lanes <= tile.value_dim; feature += lanes)
-            accumulate_vectors<S, T, Data, all_seen, queries, 1>(tile, values, seen, first, feature,
-                                                                 all);
-        if (feature < tile.value_dim)
-            accumulate_vectors<S, T, Data, all_seen, queries, 1>(
-                tile, values, seen, first, feature, (1U << (tile.value_dim - feature)) - 1);
-    });
+    constexpr std::int64_t most = strip_vectors * lanes;
+    for (std::int64_t strip = 0; strip < tile.value_dim; strip += most) {
+        const std::int64_t left = tile.value_dim - strip, width = left < most ? left : most;
+        alignas(64) T sums[std::size_t{ropewalk::most_few * most}];
+        for (std::int64_t at = 0; at < tile.vectors * most; at += lanes)
+            S::put(sums + at, S::all(T{0}));
+        sum_strip<S, T, Data, all_seen>(tile, values, seen, strip, width, sums);
+        for (int query = 0; query < tile.vectors; ++query)
+            for (std::int64_t feature = 0; feature < width; feature += lanes) {
+                const std::int64_t some = width - feature;
+                join_features<S>(S::get(sums + query * most + feature), tile.empty,
+                                 tile.rescale[query],
+                                 tile.output + query * tile.value_dim + strip + feature,
+                                 some < lanes ? (1U << some) - 1 : (1U << lanes) - 1);
+            }
+    }
 }
 
 template <class S, class T>
