@@ -167,13 +167,14 @@ void share_elements(const double* weights, std::int64_t count, double sum, T* y)
     }
 }
 
-// Whole rows; `room` holds the weights of one, or those of sixteen short ones, whose steps follow
-// each other: so a row needs not wait for the one before.
+// Whole rows; `room` holds the weights of one, or those of up to sixteen short ones, whose steps
+// follow each other: so a row needs not wait for the one before.
 template <class S, class T>
 void softmax_rows(const T* x, std::int64_t x_stride, T* y, std::int64_t y_stride, std::int64_t rows,
                   std::int64_t length, double scale, double* room) {
     constexpr std::int64_t most = 16, elements = 1024;
-    const std::int64_t at_once = length * most <= elements ? most : 1;
+    const std::int64_t some = elements / length < most ? elements / length : most;
+    const std::int64_t at_once = some < 1 ? 1 : some;
     T greatest[std::size_t{most}];
     alignas(64) double sums[std::size_t{most}][std::size_t{softmax_lanes}];
     for (std::int64_t first = 0; first < rows; first += at_once) {
