@@ -102,6 +102,18 @@ Sixteen<S> share_of(double sum) {
     return Two<S>::all(sum < 0.5 ? 0 : 1 / sum);
 }
 
+// y = x, or value where a byte is 0
+template <class S, class T>
+void hide_elements(const T* x, const std::uint8_t* counts, std::int64_t count, T value, T* y) {
+    constexpr int lanes = Lanes<S, T>::count;
+    const auto hidden = S::all(value);
+    std::int64_t i = 0;
+    for (; i + softmax_lanes <= count; i += lanes) // sixteen bytes are read
+        S::put(y + i, S::where_zero(S::get(counts + i), hidden, S::get(x + i)));
+    for (; i < count; ++i)
+        y[i] = counts[i] == 0 ? value : x[i];
+}
+
 template <class S, class T>
 T largest_element(const T* x, std::int64_t count) {
     constexpr int lanes = Lanes<S, T>::count;

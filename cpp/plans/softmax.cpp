@@ -74,29 +74,46 @@ void each_column(const SoftmaxElements<T>& e, const Strided<void>* y, int thread
                  });
 }
 
-// Rows along the last axis, from that index on; returns how many. Streamed, they are made in memory
-// of ours, as many as the first cache holds, or one.
+// Rows along the last axis, from that index on; returns how many. What is masked or streamed is
+// made in memory of ours, as many as the first cache holds, or one.
 template <class T>
 std::int64_t rows_at_once(const SoftmaxElements<T>& e, const Strided<void>& y, std::int64_t index,
                           std::int64_t end, bool streamed, const SoftmaxRoom<T>& room) {
     const Softmax& s = e.s_;
+    const bool plain = e.plain();
     const std::int64_t line = s.leading.empty() ? 1 : s.leading.back();
     const std::int64_t some =
-        streamed ? std::max<std::int64_t>(1, staged_elements / s.length) : line;
+        plain && !streamed ? line : std::max<std::int64_t>(1, staged_elements / s.length);
     const std::int64_t rows = std::min({end - index, line - index % line, some});
     const auto stride = [&](const auto& array) {
         return s.leading.empty() ? 0 : array.strides.back();
     };
-    const auto* const x = static_cast<const T*>(e.at(s.x, offset_of(s.leading, s.x, index)));
+    const auto* x = static_cast<const T*>(e.at(s.x, offset_of(s.leading, s.x, index)));
     auto* const to = static_cast<T*>(e.at(y, offset_of(s.leading, y, index)));
-    e.kernel().rows(x, stride(s.x), streamed ? room.elements : to, streamed ? s.length : stride(y),
-                    rows, s.length, e.scale_, room.weights);
+    T* const own = room.elements;
+    const auto counts = [&](std::int64_t row) {
+        return s.mask.data == nullptr ? nullptr
+                                      : s.mask.data + offset_of(s.leading, s.mask, index + row);
+    };
+    if (!plain)
+        for (std::int64_t row = 0; row < rows; ++row)
+            e.read(x + row * stride(s.x), counts(row), s.length, own + row * s.length);
+    T* const result = streamed ? own : to;
+    const std::int64_t result_stride = streamed ? s.length : stride(y);
+    e.kernel().rows(plain ? x : own, plain ? stride(s.x) : s.length, result, result_stride, rows,
+                    s.length, e.scale_, room.weights);
+    if (s.mask.data != nullptr)
+        for (std::int64_t row = 0; row < rows; ++row) {
+            T* const shares = result + row * result_stride;
+            if (std::isnan(shares[0])) // as all of them: what is left out is 0 even so
+                e.kernel().hide(shares, counts(row), s.length, T{0}, shares);
+        }
     if (streamed)
-        e.kernels_.stream(room.elements, to, rows * s.length * e.bytes_);
+        e.kernels_.stream(own, to, rows * s.length * e.bytes_);
     return rows;
 }
 
-// Rows that kernels read and write where they are.
+// Rows that kernels read and write where they are, but for a mask or a sign.
 template <class T>
 void softmax_whole_rows(const SoftmaxElements<T>& e, const Strided<void>& y, Stores stores,
                         int threads) {
@@ -135,7 +152,8 @@ void softmax_in(const Kernels& kernels, Softmax s, Strided<void> y, Stores store
     const auto share = [](auto& part, std::int64_t) { share_parts(part); };
     if (columns)
         each_column(e, &y, threads, share);
-    else if (e.plain() && s.x.step == 1 && y.step == 1 && s.length <= part_elements)
+    else if (e.as_computed() && s.x.step == 1 && y.step == 1 &&
+             (s.mask.data == nullptr || s.mask.step == 1) && s.length <= part_elements)
         softmax_whole_rows(e, y, stores, threads);
     else
         each_row(e, &y, threads, share);

@@ -66,11 +66,11 @@ class SoftmaxElements {
         else
             return kernels_.softmax64;
     }
-    // Whether they are the same.
-    bool plain() const {
-        constexpr Type type = std::is_same_v<T, float> ? Type::float32 : Type::float64;
-        return s_.type == type && s_.mask.data == nullptr && factor_ == 1;
+    // Whether they are of the same type, and the same.
+    bool as_computed() const {
+        return s_.type == (std::is_same_v<T, float> ? Type::float32 : Type::float64);
     }
+    bool plain() const { return as_computed() && s_.mask.data == nullptr && factor_ == 1; }
     const void* at(const Strided<const void>& x, std::int64_t offset) const {
         return static_cast<const char*>(x.data) + offset * bytes_;
     }
@@ -79,6 +79,11 @@ class SoftmaxElements {
     }
     // Elements side by side, what is left out as -inf.
     void read(const void* x, const std::uint8_t* counts, std::int64_t count, T* elements) const {
+        const auto hide = [&](const T* from) {
+            kernel().hide(from, counts, count, static_cast<T>(-HUGE_VAL), elements);
+        };
+        if (as_computed() && factor_ == 1 && counts != nullptr)
+            return hide(static_cast<const T*>(x));
         const auto type = static_cast<std::size_t>(s_.type);
         if constexpr (std::is_same_v<T, float>)
             kernels_.read_float32[type](x, count, elements);
@@ -87,11 +92,13 @@ class SoftmaxElements {
         if (factor_ != 1)
             for (std::int64_t i = 0; i < count; ++i)
                 elements[i] *= static_cast<T>(factor_);
-        put_uncounted(static_cast<T>(-HUGE_VAL), counts, count, elements);
+        if (counts != nullptr)
+            hide(elements);
     }
     // Shares, which are NaN in a row of NaN; what is left out is 0.
     void write(double* shares, const std::uint8_t* counts, std::int64_t count, void* y) const {
-        put_uncounted(0.0, counts, count, shares);
+        if (counts != nullptr)
+            kernels_.softmax64.hide(shares, counts, count, 0.0, shares);
         kernels_.write_float64[static_cast<std::size_t>(s_.type)](shares, count, y);
     }
 
@@ -99,15 +106,6 @@ class SoftmaxElements {
     const Softmax& s_;
     std::int64_t bytes_;
     double scale_, factor_; // of differences, which kernels multiply, and of elements as read
-
-  private:
-    template <class Value>
-    static void put_uncounted(Value value, const std::uint8_t* counts, std::int64_t count,
-                              Value* elements) {
-        if (counts != nullptr)
-            for (std::int64_t i = 0; i < count; ++i)
-                elements[i] = counts[i] == 0 ? value : elements[i];
-    }
 };
 
 // What a thread needs for a part of `most` elements, a multiple of 8: weights, elements as T, those

@@ -18,6 +18,8 @@ struct SoftmaxKernels {
     void (*rows)(const T* x, std::int64_t x_stride, T* y, std::int64_t y_stride, std::int64_t rows,
                  std::int64_t length, double scale, double* room);
 
+    // y = x, or value where a byte is 0; y may be x.
+    void (*hide)(const T* x, const std::uint8_t* counts, std::int64_t count, T value, T* y);
     T (*largest)(const T* x, std::int64_t count);
     void (*weigh)(const T* x, std::int64_t count, T greatest, double scale, double* weights,
                   double* sums);

@@ -77,8 +77,8 @@ constexpr ropewalk::AttentionKernels<T> attention_of() {
 
 template <class S, class T>
 constexpr ropewalk::SoftmaxKernels<T> softmax_of() {
-    return {softmax_rows<S, T>,  largest_element<S, T>, weigh_elements<S, T>, share_elements<S, T>,
-            raise_columns<S, T>, weigh_columns<S, T>,   share_columns<S, T>};
+    return {softmax_rows<S, T>,   hide_elements<S, T>, largest_element<S, T>, weigh_elements<S, T>,
+            share_elements<S, T>, raise_columns<S, T>, weigh_columns<S, T>,   share_columns<S, T>};
 }
 
 template <class S>
