@@ -10,11 +10,6 @@
 namespace ropewalk {
 namespace {
 
-// Data that no cache holds want to be read in long stretches, as long as the second cache holds
-// their table.
-constexpr std::int64_t far_rows = GroupedFrequencies::super_rows;
-constexpr std::int64_t far_bytes = 16 << 20, far_table_bytes = 1 << 20;
-
 // Without axes of length 1, and with those in one that follow each other in memory and meaning.
 std::vector<RowAxis> collapsed(const std::vector<RowAxis>& axes) {
     std::vector<RowAxis> result;
@@ -108,7 +103,6 @@ class Turning {
     std::int64_t shared() const { return shared_.size(); }
     std::int64_t row_bytes() const { return data_.dim * element_; }
     std::int64_t bytes() const { return own() * shared() * row_bytes(); }
-    bool is_far() const { return bytes() >= far_bytes; }
     std::int64_t table_bytes(std::int64_t rows) const {
         return rows * 2 * data_.pairs * element_bytes(table_type(data_.type));
     }
@@ -207,22 +201,26 @@ class Turning {
 };
 
 // Tasks of whole blocks of table rows, `before` of whose first block lie before the table, and of
-// part of what shares them.
+// part of what shares them: four for each of several threads, where there is enough. Otherwise data
+// are read in stretches as long as the second cache holds their table.
 class Tasks {
   public:
-    Tasks(const Turning& turning, std::int64_t before) : turning_(turning), before_(before) {
-        constexpr std::int64_t pair_of_blocks = 2 * block_rows, most = 4 * pair_of_blocks;
-        static_assert(far_rows % pair_of_blocks == 0);
-        constexpr std::int64_t wanted_bytes = 512 << 10, most_bytes = 1 << 20;
-        const std::int64_t row = std::max<std::int64_t>(turning.row_bytes(), 1);
-        const std::int64_t blocks = turning.is_far()
-                                        ? far_table_bytes / turning.table_bytes(pair_of_blocks)
-                                        : wanted_bytes / (row * turning.shared() * pair_of_blocks);
-        rows_ =
-            std::clamp(blocks * pair_of_blocks, pair_of_blocks, turning.is_far() ? far_rows : most);
+    Tasks(const Turning& turning, std::int64_t before, int threads)
+        : turning_(turning), before_(before) {
+        constexpr std::int64_t step = 2 * block_rows, longest = GroupedFrequencies::super_rows;
+        constexpr std::int64_t table_bytes = 1 << 20, task_bytes = 64 << 20, least_share = 8;
+        static_assert(longest % step == 0);
+        const std::int64_t wanted = threads > 1 ? 4 * threads : 1;
+        const auto part = [](std::int64_t all, std::int64_t by) { return (all + by - 1) / by; };
+        const std::int64_t steps =
+            std::min(part(turning.own(), wanted * step), table_bytes / turning.table_bytes(step));
+        rows_ = std::clamp(steps * step, step, longest);
         const std::int64_t rows = std::min(rows_, turning.own());
-        share_ = std::min(std::max<std::int64_t>(most_bytes / (row * rows), 8), turning.shared());
-        shares_ = (turning.shared() + share_ - 1) / share_;
+        const std::int64_t row = std::max<std::int64_t>(turning.row_bytes(), 1);
+        const std::int64_t share = std::min(
+            part(turning.shared() * part(turning.own(), rows_), wanted), task_bytes / (row * rows));
+        share_ = std::min(std::max(share, least_share), turning.shared());
+        shares_ = part(turning.shared(), share_);
     }
 
     std::int64_t count() const { return (before_ + turning_.own() + rows_ - 1) / rows_ * shares_; }
@@ -367,7 +365,7 @@ void rotate(const Kernels& kernels, const Frequencies& frequencies, const Positi
     threads = threads_for(turning, threads);
     if (factor == 1.0 && direction == Direction::forwards)
         if (const auto table = kept_table(kernels, turning_by, rows, data)) {
-            const Tasks tasks(turning, 0);
+            const Tasks tasks(turning, 0, threads);
             const auto turn = [&](std::int64_t task, int) {
                 const Range own = tasks.own(task);
                 turning.turn(own, tasks.shared(task), table->from(own.begin));
@@ -383,7 +381,7 @@ void rotate(const Kernels& kernels, const Frequencies& frequencies, const Positi
         steps.emplace(*whole.grouped, rows.step, whole.precision());
     else if (rows.in_array() && rows.count >= shortest_progression)
         whole.grouped->unit_rows(whole.precision()); // before tasks run
-    const Tasks tasks(turning, in_blocks ? Progression::rows_before(rows) : 0);
+    const Tasks tasks(turning, in_blocks ? Progression::rows_before(rows) : 0, threads);
 
     const std::vector<Bench> benches = benches_for(data, turning, tasks, threads);
     std::vector<Workspace> workspaces;
@@ -418,8 +416,8 @@ void rotate_by(const Kernels& kernels, const void* cosines, const void* sines,
     const Turning turning(kernels, data, data.pairs, Stores::cached);
     if (turning.bytes() == 0)
         return;
-    const Tasks tasks(turning, 0);
     threads = threads_for(turning, threads);
+    const Tasks tasks(turning, 0, threads);
     const bool neighbours = data.pairing == Pairing::neighbours;
     const std::vector<Bench> benches =
         neighbours ? benches_for(data, turning, tasks, threads) : std::vector<Bench>{};
