@@ -302,7 +302,8 @@ void sum_strip(const Tile<T>& tile, const Rows& values, const T* seen, std::int6
             const auto add = [&]<int vectors>(std::int64_t feature, unsigned rest) {
                 add_features<S, T, Data, all_seen, queries, vectors>(
                     {row + feature, values.stride, count}, tile.logits + at,
-                    all_seen ? nullptr : seen + at, rest, share_of<S>(tile, first, vectors),
+                    all_seen ? nullptr : seen + at, rest,
+                    vectors < strip_vectors ? share_of<S>(tile, first, vectors) : Share{0, 0},
                     sums + first * strip_vectors * lanes + feature);
             };
             std::int64_t feature = 0;
