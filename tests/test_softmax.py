@@ -381,16 +381,23 @@ def test_long_rows_in_place(dtype: str) -> None:
 
 @pytest.mark.parametrize("shape", [(7, 9), (50, 64), (3, 2, 700), (2, 20_000), (5,)], ids=str)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("change", ["nothing", "mask", "sign"])
 def test_large_results_pass_the_cache_by(
-    monkeypatch: pytest.MonkeyPatch, dtype: str, shape: tuple[int, ...]
+    monkeypatch: pytest.MonkeyPatch, dtype: str, shape: tuple[int, ...], change: str
 ) -> None:
     x = rows(shape, dtype)
-    expected = rw.softmax(x)
+    options: dict[str, Any] = {}
+    if change == "mask":
+        options["mask"] = rows(shape) < 0.5
+        x.reshape(-1, shape[-1])[::2, 0] = np.nan
+    if change == "sign":
+        options["scale"] = -2.0
+    expected = rw.softmax(x, **options)
     monkeypatch.setattr(_softmax, "STREAMED_BYTES", 0)
     memory = np.full(x.size + 16, 7.0, x.dtype)
     for offset in (0, 1, 4):
         out = memory[offset : offset + x.size].reshape(shape)
-        rw.softmax(x, out=out)
+        rw.softmax(x, out=out, **options)
         assert_same_bits(out, expected)
         assert (memory[:offset] == 7).all()
         assert (memory[offset + x.size :] == 7).all()
