@@ -36,12 +36,12 @@ constexpr int few_alone = 2;
 constexpr std::int64_t near_keys = 32;
 
 // What one group of queries asks for, of the lines ahead that all of them share out, four at most.
-struct Share {
+struct LinesAhead {
     int first, count;
 };
 
 template <class S, class T>
-Share share_of(const Tile<T>& tile, int first, int lines) {
+LinesAhead lines_of_group(const Tile<T>& tile, int first, int lines) {
     if (tile.vectors <= few_alone)
         return {0, 0};
     const int groups = (tile.vectors + S::few_rows - 1) / S::few_rows, group = first / S::few_rows;
@@ -50,11 +50,11 @@ Share share_of(const Tile<T>& tile, int first, int lines) {
 }
 
 template <class Element>
-void fetch_share(const Element* ahead, std::int64_t apart, Share share) {
+void fetch(const Element* ahead, std::int64_t apart, LinesAhead lines) {
 #pragma GCC unroll 4
     for (int i = 0; i < 4; ++i)
-        if (i < share.count)
-            __builtin_prefetch(ahead + (share.first + i) * apart, 0, 2);
+        if (i < lines.count)
+            __builtin_prefetch(ahead + (lines.first + i) * apart, 0, 2);
 }
 
 // function(the first key, how many)
@@ -70,7 +70,7 @@ void in_near_keys(const Tile<T>& tile, std::int64_t keys, Function function) {
 // number of features where the compiler is to know it, or 0.
 template <class S, class T, class Data, int keys, int together, int queries, int width>
 void score_some(const typename Data::Element* key, std::int64_t stride, const T* query,
-                std::int64_t features, Share share, T* logits) {
+                std::int64_t features, LinesAhead ahead, T* logits) {
     constexpr int lanes = Lanes<S, T>::count;
     const std::int64_t dim = width > 0 ? width : features;
     const unsigned rest = (1U << (dim % lanes)) - 1;
@@ -80,7 +80,7 @@ void score_some(const typename Data::Element* key, std::int64_t stride, const T*
         Sums<S, T, queries, together> of;
         const auto* const row = key + k * stride;
         const auto step = [&](std::int64_t feature, auto load_key, auto load) {
-            fetch_share(row + near_keys * stride + feature, stride, share);
+            fetch(row + near_keys * stride + feature, stride, ahead);
             VectorOf<S, T> of_key[std::size_t{together}];
 #pragma GCC unroll 4
             for (int t = 0; t < together; ++t)
@@ -119,11 +119,11 @@ void score_queries(const Tile<T>& tile, const Rows& keys, T scale, int first, T*
     constexpr int at_once = S::few_rows, lanes = Lanes<S, T>::count;
     const T* const query = tile.queries + first * tile.dim;
     const auto* const row = static_cast<const typename Data::Element*>(keys.first);
-    const Share share = share_of<S>(tile, first, at_once);
+    const LinesAhead ahead = lines_of_group<S>(tile, first, at_once);
     std::int64_t key = 0;
     for (; key + at_once <= keys.count; key += at_once)
         score_some<S, T, Data, at_once, together, queries, width>(
-            row + key * keys.stride, keys.stride, query, tile.dim, share, logits + key);
+            row + key * keys.stride, keys.stride, query, tile.dim, ahead, logits + key);
     for (; key < keys.count; ++key)
         score_some<S, T, Data, 1, 1, queries, width>(row + key * keys.stride, keys.stride, query,
                                                      tile.dim, {0, 0}, logits + key);
@@ -248,8 +248,8 @@ constexpr int strip_vectors = 8;
 // Adds to the sums of some queries: `vectors` vectors of features, of which the last has `rest`
 // lanes, times the weights of all keys, or of those that have a logit.
 template <class S, class T, class Data, bool all_seen, int queries, int vectors>
-void add_features(const Rows& values, const T* weights, const T* seen, unsigned rest, Share share,
-                  T* sums) {
+void add_features(const Rows& values, const T* weights, const T* seen, unsigned rest,
+                  LinesAhead ahead, T* sums) {
     constexpr int lanes = Lanes<S, T>::count;
     constexpr unsigned all = (1U << lanes) - 1;
     VectorOf<S, T> of[std::size_t{queries}][std::size_t{vectors}];
@@ -263,7 +263,7 @@ void add_features(const Rows& values, const T* weights, const T* seen, unsigned 
     each_sum([](VectorOf<S, T>& sum, const T* p) { sum = S::get(p); });
     const auto* row = static_cast<const typename Data::Element*>(values.first);
     const auto step = [&](std::int64_t key, auto load) {
-        fetch_share(row + near_keys * values.stride, lanes, share);
+        fetch(row + near_keys * values.stride, lanes, ahead);
         VectorOf<S, T> value[std::size_t{vectors}];
 #pragma GCC unroll 8
         for (int v = 0; v < vectors; ++v)
@@ -300,10 +300,12 @@ void sum_strip(const Tile<T>& tile, const Rows& values, const T* seen, std::int6
         in_groups<S>(tile.vectors, [&]<int queries>(int first) {
             const std::int64_t at = first * block_keys + key;
             const auto add = [&]<int vectors>(std::int64_t feature, unsigned rest) {
+                // Whole strips are read in a line, once: nobody need ask for them.
+                constexpr bool in_line = vectors == strip_vectors;
                 add_features<S, T, Data, all_seen, queries, vectors>(
                     {row + feature, values.stride, count}, tile.logits + at,
                     all_seen ? nullptr : seen + at, rest,
-                    vectors < strip_vectors ? share_of<S>(tile, first, vectors) : Share{0, 0},
+                    in_line ? LinesAhead{0, 0} : lines_of_group<S>(tile, first, vectors),
                     sums + first * strip_vectors * lanes + feature);
             };
             std::int64_t feature = 0;

@@ -211,16 +211,17 @@ class Tasks {
         constexpr std::int64_t table_bytes = 1 << 20, task_bytes = 64 << 20, least_share = 8;
         static_assert(longest % step == 0);
         const std::int64_t wanted = threads > 1 ? 4 * threads : 1;
-        const auto part = [](std::int64_t all, std::int64_t by) { return (all + by - 1) / by; };
-        const std::int64_t steps =
-            std::min(part(turning.own(), wanted * step), table_bytes / turning.table_bytes(step));
+        const auto ceil_div = [](std::int64_t all, std::int64_t by) { return (all + by - 1) / by; };
+        const std::int64_t steps = std::min(ceil_div(turning.own(), wanted * step),
+                                            table_bytes / turning.table_bytes(step));
         rows_ = std::clamp(steps * step, step, longest);
         const std::int64_t rows = std::min(rows_, turning.own());
         const std::int64_t row = std::max<std::int64_t>(turning.row_bytes(), 1);
-        const std::int64_t share = std::min(
-            part(turning.shared() * part(turning.own(), rows_), wanted), task_bytes / (row * rows));
+        const std::int64_t share =
+            std::min(ceil_div(turning.shared() * ceil_div(turning.own(), rows_), wanted),
+                     task_bytes / (row * rows));
         share_ = std::min(std::max(share, least_share), turning.shared());
-        shares_ = part(turning.shared(), share_);
+        shares_ = ceil_div(turning.shared(), share_);
     }
 
     std::int64_t count() const { return (before_ + turning_.own() + rows_ - 1) / rows_ * shares_; }
