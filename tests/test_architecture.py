@@ -27,6 +27,7 @@ PYTHON = ROOT / "python" / "ropewalk"
 SOURCES = sorted(path for path in CPP.rglob("*") if path.suffix in {".cpp", ".hpp"})
 # Folders that hold what is made, not what is written.
 MADE = {"build", "dist", "__pycache__", "node_modules"}
+MADE |= {settings.parent.name for settings in ROOT.glob("*/pyvenv.cfg")}  # virtual environments
 
 
 def in_the_tree(path: Path) -> bool:
