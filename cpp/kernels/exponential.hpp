@@ -67,8 +67,7 @@ struct Power {
 template <class S, class T>
 [[gnu::always_inline]] inline VectorOf<S, T> exponential(VectorOf<S, T> x) {
     const Power<S, T> power(x);
-    const auto value = S::scale(power.of_rest(), power.n);
-    return S::where_less(x, S::all(Lanes<S, T>::smallest), S::all(T{0}), value);
+    return S::scale_or_zero(power.of_rest(), power.n, x, S::all(Lanes<S, T>::smallest));
 }
 
 template <class S>

@@ -42,17 +42,13 @@ struct Two {
         return {S::max(a.first, b.first), S::max(a.second, b.second)};
     }
     template <class Pair>
-    static Pair scale(Pair v, Pair n) {
-        return {S::scale(v.first, n.first), S::scale(v.second, n.second)};
+    static Pair scale_or_zero(Pair v, Pair n, Pair x, Pair least) {
+        return {S::scale_or_zero(v.first, n.first, x.first, least.first),
+                S::scale_or_zero(v.second, n.second, x.second, least.second)};
     }
     static F64 fraction(F64 u) { return {S::fraction(u.first), S::fraction(u.second)}; }
     static F64 scale_down(F64 v, F64 n) {
         return {S::scale_down(v.first, n.first), S::scale_down(v.second, n.second)};
-    }
-    template <class Pair>
-    static Pair where_less(Pair a, Pair b, Pair x, Pair y) {
-        return {S::where_less(a.first, b.first, x.first, y.first),
-                S::where_less(a.second, b.second, x.second, y.second)};
     }
     template <class Pair>
     static Pair where_equal(Pair a, Pair b, Pair x, Pair y) {

@@ -171,6 +171,14 @@ struct Simd {
     // v 2^n, exact; n is whole, and 2^n and the result are normal numbers. NaN where v is.
     static F32 scale(F32 v, F32 n) { return _mm512_scalef_ps(v, n); }
     static F64 scale(F64 v, F64 n) { return _mm512_scalef_pd(v, n); }
+    // v 2^n, and 0 in the lanes where x is below least, whatever v 2^n is there: a result below the
+    // normal numbers would take some processors a hundred times as long. NaN where v is.
+    static F32 scale_or_zero(F32 v, F32 n, F32 x, F32 least) {
+        return _mm512_maskz_scalef_ps(_mm512_cmp_ps_mask(x, least, _CMP_NLT_UQ), v, n);
+    }
+    static F64 scale_or_zero(F64 v, F64 n, F64 x, F64 least) {
+        return _mm512_maskz_scalef_pd(_mm512_cmp_pd_mask(x, least, _CMP_NLT_UQ), v, n);
+    }
     // u less floor(u), exact, for u >= 0, 0 where u is infinite; and v 2^n for whole n <= 0, where
     // one below -1000, even -inf, may count as -1000. A u beyond 1000 may count as 1000.
     static F64 fraction(F64 u) { return _mm512_reduce_pd(u, _MM_FROUND_TO_NEG_INF); }

@@ -285,6 +285,14 @@ struct Simd {
     static F64 scale(F64 v, F64 n) {
         return each<F64>([&](int i) { return vmulq_f64(v.part[i], power(n.part[i])); });
     }
+    // v 2^n, and 0 in the lanes where x is below least, whatever v 2^n is there: a result below the
+    // normal numbers would take some processors a hundred times as long. NaN where v is.
+    static F32 scale_or_zero(F32 v, F32 n, F32 x, F32 least) {
+        return scale(where_less(x, least, all(0.0F), v), max(all(-126.0F), n));
+    }
+    static F64 scale_or_zero(F64 v, F64 n, F64 x, F64 least) {
+        return scale(where_less(x, least, all(0.0), v), max(all(-1022.0), n));
+    }
     // u less floor(u), exact, for u >= 0, 0 where u is infinite; and v 2^n for whole n <= 0, where
     // one below -1000, even -inf, may count as -1000. A u beyond 1000 may count as 1000.
     static F64 fraction(F64 u) {
