@@ -17,7 +17,7 @@ from xml.etree import ElementTree as ET
 import numpy as np
 import pytest
 from benchmarks.figures import Figure, as_table
-from benchmarks.measure import Bench, check, interleaved
+from benchmarks.measure import Bench, check, interleaved, warm
 from benchmarks.parts import PARTS
 
 ROOT = Path(__file__).parents[1]
@@ -115,11 +115,20 @@ def test_a_nan_is_a_wrong_value() -> None:
         check([math.nan], np.ones(1), 0.1)
 
 
-def test_calls_take_turns() -> None:
+def test_calls_take_turns_each_warmed_by_itself() -> None:
     made: list[str] = []
     calls = {name: lambda name=name: made.append(name) for name in ("a", "b")}
     interleaved(calls, repetitions=2, fewest=2, least=0)
-    assert made == ["a", "a", "b", "b", "a", "b", "a", "b"]
+    assert made == ["a", "a", "b", "b"] * 3  # once to see how long they take
+
+
+@pytest.mark.parametrize("seconds", [0.0, 0.01])
+def test_a_call_is_warmed_as_long_as_asked_and_once_at_least(seconds: float) -> None:
+    made: list[None] = []
+    start = time.perf_counter()
+    warm(lambda: made.append(None), seconds)
+    assert time.perf_counter() - start >= seconds
+    assert (len(made) == 1) == (seconds == 0)
 
 
 def test_a_call_waits_for_what_another_left_behind() -> None:
@@ -139,7 +148,7 @@ def test_a_call_waits_for_what_another_left_behind() -> None:
 
     seen: list[bool] = []
     interleaved({"first": leave_behind, "second": follow}, repetitions=2, fewest=2, least=0)
-    assert seen[2:] == [False, False]  # the two before are not timed
+    assert seen[2:] == [False] * 4  # the two before are not timed
 
 
 def test_the_smallest_benchmark_measures_one_size() -> None:
