@@ -45,13 +45,38 @@ struct Sums {
     }
 };
 
+// Where all is near already.
+struct FetchNothing {
+    static constexpr int steps = 1;
+    void operator()(std::int64_t, int) const {}
+};
+
+// Asks for the next lines of `rows` rows of keys and of values within so many steps of a product,
+// one after the other: all at once would stop the processor.
+template <class T, int rows>
+struct FetchRows {
+    static constexpr int steps = 64 / sizeof(T); // elements of a line
+    const T *keys, *values;
+    std::int64_t keys_apart, values_apart;
+
+    void operator()(std::int64_t element, int step) const {
+#pragma GCC unroll 4
+        for (int i = 2 * rows * step / steps; i < 2 * rows * (step + 1) / steps; ++i)
+            if (i < rows)
+                __builtin_prefetch(keys + i * keys_apart + element, 0, 2);
+            else
+                __builtin_prefetch(values + (i - rows) * values_apart + element, 0, 2);
+    }
+};
+
 // sums.at[row][v] += x[row] y[v] over `count` steps, for the vectors from `first` on: `rows`
 // elements of x lie `x_apart` apart, and steps of x `x_step`; y holds the vectors of each step.
-template <class S, class T, int rows, int vectors, int first>
-void multiply(const T* x, std::int64_t x_apart, std::int64_t x_step, const T* y, std::int64_t count,
-              Sums<S, T, rows, vectors>& sums) {
+template <class S, class T, int rows, int vectors, int first, class Fetch = FetchNothing>
+[[gnu::always_inline]] inline void
+multiply(const T* x, std::int64_t x_apart, std::int64_t x_step, const T* y, std::int64_t count,
+         Sums<S, T, rows, vectors>& sums, const Fetch fetch = {}) {
     constexpr int lanes = Lanes<S, T>::count;
-    for (std::int64_t i = 0; i < count; ++i, x += x_step, y += vectors * lanes) {
+    const auto step = [&] {
         VectorOf<S, T> of_y[std::size_t{vectors}];
 #pragma GCC unroll 4
         for (int v = first; v < vectors; ++v)
@@ -63,29 +88,32 @@ void multiply(const T* x, std::int64_t x_apart, std::int64_t x_step, const T* y,
             for (int v = first; v < vectors; ++v)
                 sums.at[row][v] = S::fma(of_x, of_y[v], sums.at[row][v]);
         }
-    }
+        x += x_step;
+        y += vectors * lanes;
+    };
+    std::int64_t i = 0;
+    for (; i + Fetch::steps <= count; i += Fetch::steps)
+#pragma GCC unroll 16
+        for (int n = 0; n < Fetch::steps; ++n) {
+            fetch(i, n);
+            step();
+        }
+    if constexpr (Fetch::steps > 1)
+        for (; i < count; ++i)
+            step();
 }
 
-// Asks for as many rows as a tile has to come into the second cache.
-template <class S, class T>
-void fetch(const Rows& rows, std::int64_t first, std::int64_t width) {
-    constexpr std::int64_t line = 64 / sizeof(T);
-    const auto* row = static_cast<const T*>(rows.first) + first * rows.stride;
-    for (int i = 0; i < S::tile_rows; ++i, row += rows.stride)
-        for (std::int64_t at = 0; at < width; at += line)
-            __builtin_prefetch(row + at, 0, 2);
-}
-
-template <class S, class T, int rows, int vectors, int first = 0>
-void score_keys(const Tile<T>& tile, const Rows& keys, std::int64_t key, T scale) {
+template <class S, class T, int rows, int vectors, int first = 0, class Fetch = FetchNothing>
+void score_keys(const Tile<T>& tile, const Rows& keys, std::int64_t key, T scale,
+                const Fetch& fetch = {}) {
     if constexpr (first + 1 < vectors)
         if (tile.keys[first] <= key)
-            return score_keys<S, T, rows, vectors, first + 1>(tile, keys, key, scale);
+            return score_keys<S, T, rows, vectors, first + 1>(tile, keys, key, scale, fetch);
     constexpr int lanes = Lanes<S, T>::count;
     T* const logits = tile.logits + key * vectors * lanes;
     Sums<S, T, rows, vectors> sums;
     multiply<S, T, rows, vectors, first>(static_cast<const T*>(keys.first) + key * keys.stride,
-                                         keys.stride, 1, tile.queries, tile.dim, sums);
+                                         keys.stride, 1, tile.queries, tile.dim, sums, fetch);
     for (int row = 0; row < rows; ++row)
         for (int v = first; v < vectors; ++v)
             S::put(logits + (row * vectors + v) * lanes, S::mul(S::all(scale), sums.at[row][v]));
@@ -95,13 +123,18 @@ template <class S, class T>
 void score(const Tile<T>& tile, const Rows& keys, T scale, const Rows* values) {
     with_vectors(tile.vectors, [&]<int vectors>() {
         std::int64_t key = 0;
-        for (; key + S::tile_rows <= keys.count; key += S::tile_rows) {
+        for (; key + S::tile_rows <= keys.count; key += S::tile_rows)
             if (values != nullptr) {
-                fetch<S, T>(keys, key + 2 * S::tile_rows, tile.dim);
-                fetch<S, T>(*values, key, tile.value_dim);
+                const auto row = [key](const Rows& of, std::int64_t ahead) {
+                    return static_cast<const T*>(of.first) + (key + ahead) * of.stride;
+                };
+                score_keys<S, T, S::tile_rows, vectors>(
+                    tile, keys, key, scale,
+                    FetchRows<T, S::tile_rows>{row(keys, 2 * S::tile_rows), row(*values, 0),
+                                               keys.stride, values->stride});
+            } else {
+                score_keys<S, T, S::tile_rows, vectors>(tile, keys, key, scale);
             }
-            score_keys<S, T, S::tile_rows, vectors>(tile, keys, key, scale);
-        }
         for (; key < keys.count; ++key)
             score_keys<S, T, 1, vectors>(tile, keys, key, scale);
     });
@@ -154,19 +187,34 @@ bool raise(const Tile<T>& tile) {
     using Vector = VectorOf<S, T>;
     constexpr int lanes = Lanes<S, T>::count;
     const int row = tile.vectors * lanes;
-    Vector smallest = S::all(T{0});
+    // Four take turns, and need not wait for each other.
+    Vector smallest[4], largest[4];
+    for (Vector& of : smallest)
+        of = S::all(T{0});
     for (int at = 0; at < row; at += lanes) {
+        const std::int64_t keys = tile.keys[at / lanes];
         const Vector before = S::get(tile.maximum + at);
-        Vector maximum = before;
-        for (std::int64_t key = 0; key < tile.keys[at / lanes]; ++key) {
+        for (Vector& of : largest)
+            of = before;
+        const auto take = [&](std::int64_t key, int i) {
             const Vector logit = S::get(tile.logits + key * row + at);
-            maximum = S::max(maximum, logit);
-            smallest = S::min(logit, smallest); // which a NaN does not change
-        }
+            largest[i] = S::max(largest[i], logit);
+            smallest[i] = S::min(logit, smallest[i]); // which a NaN does not change
+        };
+        std::int64_t key = 0;
+        for (; key + 4 <= keys; key += 4)
+#pragma GCC unroll 4
+            for (int i = 0; i < 4; ++i)
+                take(key + i, i);
+        for (; key < keys; ++key)
+            take(key, 0);
+        const Vector maximum =
+            S::max(S::max(largest[0], largest[1]), S::max(largest[2], largest[3]));
         S::put(tile.maximum + at, maximum);
         rescale<S>(before, finite_maximum<S, T>(maximum), tile.sum + at, tile.rescale + at);
     }
-    return any_masked<S, T>(smallest);
+    return any_masked<S, T>(
+        S::min(S::min(smallest[0], smallest[1]), S::min(smallest[2], smallest[3])));
 }
 
 template <class S, class T>

@@ -17,9 +17,9 @@ constexpr std::int64_t part_keys = 64 * block_keys;
 constexpr std::int64_t packed_tiles = 4, packed_elements = std::int64_t{1} << 21,
                        most_packed = std::int64_t{1} << 24;
 
-// So many tiles meet a block of keys before the next block, where a head has more elements of keys
+// So many tiles meet a block of keys before the next block, where a head has more bytes of keys
 // and values than these: they come from far, and the memory of so many tiles stays near.
-constexpr std::int64_t most_together = 3, near_elements = std::int64_t{1} << 19;
+constexpr std::int64_t most_together = 3, near_bytes = std::int64_t{1} << 20;
 
 template <class T>
 constexpr Type computed_type = std::is_same_v<T, float> ? Type::float32 : Type::float64;
@@ -110,7 +110,7 @@ class Tiling {
     std::int64_t tiles() const { return groups() * tiles_; }
     // Tiles of one group that meet its keys together; threads get four tasks each at least.
     std::int64_t together(int threads) const {
-        if (few_ || group_elements() <= near_elements)
+        if (few_ || group_elements() * std::int64_t{sizeof(T)} <= near_bytes)
             return 1;
         return std::clamp<std::int64_t>(tiles() / (4 * threads), 1, most_together);
     }
