@@ -25,7 +25,7 @@ from tests import reference
 from tests.test_exact import Doubles, assert_exact, doubles, ulp
 
 import ropewalk as rw
-from ropewalk import _core, _rotary
+from ropewalk import _arrays, _core
 from ropewalk._arrays import Pairing
 from ropewalk.frequencies import Frequencies
 
@@ -1138,7 +1138,7 @@ def test_arguments_are_left_as_they_are(positions: NDArray[Any]) -> None:
 @pytest.fixture
 def streaming(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let stores into `out` pass the cache by, whatever the size."""
-    monkeypatch.setattr(_rotary, "STREAMED_BYTES", 0)
+    monkeypatch.setattr(_arrays, "STREAMED_BYTES", 0)
     monkeypatch.setattr(_core, "rotate_plainly", lambda *_: None)  # what takes small calls
 
 
@@ -1181,11 +1181,11 @@ def test_stores_that_pass_the_cache_by_take_any_strides(dtype: str, layout: str)
 @dtypes
 def test_an_out_larger_than_the_cache_has_the_same_bits(dtype: str) -> None:
     x = rows((1000, 1, 128), dtype)
-    x = x.repeat(-(-_rotary.STREAMED_BYTES // x.nbytes), axis=1)
+    x = x.repeat(-(-_arrays.STREAMED_BYTES // x.nbytes), axis=1)
     positions = np.arange(1000)[:, None]
     out = np.zeros_like(x)
     rw.rotate(x, positions, out=out)
-    assert out.nbytes >= _rotary.STREAMED_BYTES
+    assert out.nbytes >= _arrays.STREAMED_BYTES
     assert np.array_equal(out.view(np.uint8), rw.rotate(x, positions).view(np.uint8))
 
 

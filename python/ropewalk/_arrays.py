@@ -17,6 +17,8 @@ from ropewalk import _core
 LARGEST_POSITION = 2**53
 LARGEST_DIM = 2**20
 LARGEST_WINDOW = 2**62  # more than any two positions are apart, and no overflow beside one
+# Two arrays of so many bytes leave no third cache much of either.
+STREAMED_BYTES = 16 << 20
 Pairing = Literal["interleaved", "half"]
 Window = tuple[int | None, int | None]
 _INTERLEAVED, _HALF = "interleaved", "half"
@@ -365,6 +367,11 @@ def _same_memory(a: NDArray[Any], b: NDArray[Any]) -> bool:
     """Tell whether arrays of one shape are the same elements; an axis of one has no stride."""
     moves = [(x, y) for x, y, n in zip(a.strides, b.strides, a.shape, strict=True) if n > 1]
     return a is b or (a.ctypes.data == b.ctypes.data and all(x == y for x, y in moves))
+
+
+def streams(source: NDArray[Any], target: NDArray[Any], out: NDArray[Any] | None) -> bool:
+    """Return whether stores should pass the cache by: it pays in memory that has been touched."""
+    return out is not None and target is not source and target.nbytes >= STREAMED_BYTES
 
 
 def filled(array: NDArray[Any], core: NDArray[Any]) -> NDArray[Any]:

@@ -16,9 +16,6 @@ from ropewalk._runtime import get_num_threads
 from ropewalk.frequencies import Frequencies, from_radians, standard
 from ropewalk.frequencies._standard import _given_or_standard, _standard
 
-# Stores that pass the cache by pay from here on, and only into memory that has been touched.
-STREAMED_BYTES = 32 << 20
-
 _RADIAN = from_radians([1.0])
 
 
@@ -354,7 +351,7 @@ def _rotated(
     result, source, target = _arrays.row_result("x", data, out, positions, rows)
     if not target.size:
         return result
-    streamed = out is not None and target.nbytes >= STREAMED_BYTES and target is not source
+    streamed = _arrays.streams(source, target, out)
     _core.rotate(
         turning._turns,
         rows,

@@ -8,8 +8,6 @@ from numpy.typing import ArrayLike, NDArray
 from ropewalk import _arrays, _core
 from ropewalk._runtime import get_num_threads
 
-STREAMED_BYTES = 24 << 20
-
 
 def softmax(
     x: ArrayLike,
@@ -96,7 +94,7 @@ def softmax(
     factor = _arrays.finite_number("scale", scale)
     counts = _counts(mask, array)
     result, source, target = _arrays.row_result("x", array, out, counts)
-    streamed = out is not None and target.nbytes >= STREAMED_BYTES and target is not source
+    streamed = _arrays.streams(source, target, out)
     if array.size:
         _core.softmax(
             _with_last(source, along),
