@@ -91,6 +91,16 @@ class SlopeBias {
     typename S::F64 place_, factor_;
 };
 
+// Whether lanes are queries one after another, of one slope: the bias to a key is that of the lane
+// before to the key before.
+template <int lanes>
+bool in_line(const double* places, const double* slopes) {
+    bool all = true;
+    for (int lane = 1; lane < lanes; ++lane)
+        all &= places[lane] - places[0] == lane && slopes[lane] == slopes[0];
+    return all;
+}
+
 // first is the first key of the block; every lane has its query's place and slope. Biases are at
 // most the largest number of T in size.
 template <class S, class T>
@@ -99,19 +109,31 @@ void add_slopes(const Tile<T>& tile, double first, const double* places, const d
     constexpr auto largest = static_cast<double>(largest_finite<T>);
     for (int at = 0; at < tile.vectors * lanes; at += lanes) {
         const std::int64_t keys = tile.keys[at / lanes];
-        const double last = first + static_cast<double>(keys);
+        const double end = first + static_cast<double>(keys);
         const SlopeBias<S> low(places + at, slopes + at);
         const SlopeBias<S> high(places + at + lanes - 8, slopes + at + lanes - 8);
         const auto add = [&](auto bias) {
-            change_logits<S, T>(tile, at, 0, keys, [&](VectorOf<S, T> logit, double key) {
+            const auto of = [&](double key) {
                 if constexpr (sizeof(T) == 4)
-                    return with_bias<S, T>(
-                        logit, S::join(bias(low, first + key), bias(high, first + key)));
+                    return S::join(bias(low, key), bias(high, key));
                 else
-                    return with_bias<S, T>(logit, bias(low, first + key));
+                    return bias(low, key);
+            };
+            if (!in_line<lanes>(places + at, slopes + at))
+                return change_logits<S, T>(tile, at, 0, keys,
+                                           [&](VectorOf<S, T> logit, double key) {
+                                               return with_bias<S, T>(logit, of(first + key));
+                                           });
+            // Those of the last key, of one a vector before it, and so on.
+            T biases[std::size_t{block_keys + lanes}];
+            for (std::int64_t i = 0; i < keys + lanes - 1; i += lanes)
+                S::put(biases + i, of(end - 1 - static_cast<double>(i)));
+            const T* of_key = biases + keys;
+            change_logits<S, T>(tile, at, 0, keys, [&](VectorOf<S, T> logit, double) {
+                return with_bias<S, T>(logit, S::get(--of_key));
             });
         };
-        if (low.within(largest, first, last) && high.within(largest, first, last))
+        if (low.within(largest, first, end) && high.within(largest, first, end))
             add([](const SlopeBias<S>& of, double key) { return of.at(key); });
         else
             add([](const SlopeBias<S>& of, double key) { return of.at(key, largest); });
