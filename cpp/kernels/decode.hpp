@@ -163,10 +163,11 @@ void score_few(const Tile<T>& tile, const Rows& keys, T scale, const Rows*) {
 
 template <class S, class T>
 void cap_few(const Tile<T>& tile, T cap) {
+    const Cap<S, T> capped(cap);
     for (int query = 0; query < tile.vectors; ++query)
         for (std::int64_t key = 0; key < tile.keys[0]; key += Lanes<S, T>::count) {
             T* const some = tile.logits + query * block_keys + key;
-            S::put(some, capped<S, T>(S::get(some), S::all(cap)));
+            S::put(some, capped.of(S::get(some)));
         }
 }
 

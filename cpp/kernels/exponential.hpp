@@ -77,16 +77,17 @@ double exponential_of(double x) {
     return lanes[0];
 }
 
+// tanh(x / by), where minus_two is -2 / by.
 template <class S, class T>
-VectorOf<S, T> hyperbolic_tangent(VectorOf<S, T> x) {
+VectorOf<S, T> hyperbolic_tangent(VectorOf<S, T> x, VectorOf<S, T> minus_two) {
     using Vector = VectorOf<S, T>;
     const Vector zero = S::all(T{0}), one = S::all(T{1});
     const Vector size = S::max(x, S::sub(zero, x));
-    // Further out e^(-2 |x|) is lost beside 1.
-    const Power<S, T> power(S::max(S::all(T{-80}), S::mul(S::all(T{-2}), size)));
+    // Further out e^(-2 |x / by|) is lost beside 1.
+    const Power<S, T> power(S::max(S::all(T{-80}), S::mul(minus_two, size)));
     const Vector scale = S::scale(one, power.n);
     const Vector less =
-        S::fma(scale, power.of_rest_less_one(), S::sub(scale, one)); // e^(-2 |x|) - 1
+        S::fma(scale, power.of_rest_less_one(), S::sub(scale, one)); // e^(-2 |x / by|) - 1
     const Vector value = S::div(S::sub(zero, less), S::add(less, S::all(T{2})));
     return S::where_less(x, zero, S::sub(zero, value), value);
 }

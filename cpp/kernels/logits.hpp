@@ -156,18 +156,26 @@ void hide_outside(const Tile<T>& tile, std::int64_t first, std::int64_t last, co
     }
 }
 
+// logits = cap tanh(logits / cap)
 template <class S, class T>
-VectorOf<S, T> capped(VectorOf<S, T> logit, VectorOf<S, T> by) {
-    return S::mul(by, hyperbolic_tangent<S, T>(S::div(logit, by)));
-}
+class Cap {
+  public:
+    explicit Cap(T cap) : cap_(S::all(cap)), minus_two_(S::all(T{-2} / cap)) {}
+    VectorOf<S, T> of(VectorOf<S, T> logit) const {
+        return S::mul(cap_, hyperbolic_tangent<S, T>(logit, minus_two_));
+    }
+
+  private:
+    VectorOf<S, T> cap_, minus_two_;
+};
 
 template <class S, class T>
 void cap(const Tile<T>& tile, T cap) {
     constexpr int lanes = Lanes<S, T>::count;
-    const auto by = S::all(cap);
+    const Cap<S, T> capped(cap);
     for (int at = 0; at < tile.vectors * lanes; at += lanes)
         change_logits<S, T>(tile, at, 0, tile.keys[at / lanes],
-                            [&](VectorOf<S, T> logit, double) { return capped<S, T>(logit, by); });
+                            [&](VectorOf<S, T> logit, double) { return capped.of(logit); });
 }
 
 // Up to sixteen bytes, and no other is read.
