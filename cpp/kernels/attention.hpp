@@ -71,6 +71,7 @@ struct FetchRows {
 
 // sums.at[row][v] += x[row] y[v] over `count` steps, for the vectors from `first` on: `rows`
 // elements of x lie `x_apart` apart, and steps of x `x_step`; y holds the vectors of each step.
+// Meanwhile what comes next is fetched.
 template <class S, class T, int rows, int vectors, int first, class Fetch = FetchNothing>
 [[gnu::always_inline]] inline void
 multiply(const T* x, std::int64_t x_apart, std::int64_t x_step, const T* y, std::int64_t count,

@@ -171,8 +171,8 @@ struct Simd {
     // v 2^n, exact; n is whole, and 2^n and the result are normal numbers. NaN where v is.
     static F32 scale(F32 v, F32 n) { return _mm512_scalef_ps(v, n); }
     static F64 scale(F64 v, F64 n) { return _mm512_scalef_pd(v, n); }
-    // v 2^n, and 0 in the lanes where x is below least, whatever v 2^n is there: a result below the
-    // normal numbers would take some processors a hundred times as long. NaN where v is.
+    // The same, but 0 in the lanes where x is below least, whatever v and n are there: to make a
+    // number below the normal ones takes some processors a hundred times as long.
     static F32 scale_or_zero(F32 v, F32 n, F32 x, F32 least) {
         return _mm512_maskz_scalef_ps(_mm512_cmp_ps_mask(x, least, _CMP_NLT_UQ), v, n);
     }

@@ -202,8 +202,8 @@ struct Simd {
             return v.at[i] * __builtin_bit_cast(double, (word << 52) + 0x3ff0000000000000);
         });
     }
-    // v 2^n, and 0 in the lanes where x is below least, whatever v 2^n is there: a result below the
-    // normal numbers would take some processors a hundred times as long. NaN where v is.
+    // The same, but 0 in the lanes where x is below least, whatever v and n are there: to make a
+    // number below the normal ones takes some processors a hundred times as long.
     static F32 scale_or_zero(F32 v, F32 n, F32 x, F32 least) {
         return scale(where_less(x, least, all(0.0F), v), max(all(-126.0F), n));
     }
