@@ -445,12 +445,16 @@ def test_a_picture_that_cannot_be_finished_leaves_the_old_one(
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
+@pytest.mark.parametrize("unbuffered", ["", "1"])
 @pytest.mark.parametrize("command", ["info", "table integer --positions 0:4 --dim 4"])
-def test_output_that_cannot_be_written_gives_exit_code_2(tmp_path: Path, command: str) -> None:
+def test_output_that_cannot_be_written_gives_exit_code_2(
+    tmp_path: Path, command: str, unbuffered: str
+) -> None:
     with Path("/dev/full").open("w") as full:
         result = subprocess.run(
             [sys.executable, "-m", "ropewalk", *command.split()],
             cwd=tmp_path,
+            env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
             stdout=full,
             stderr=subprocess.PIPE,
             text=True,

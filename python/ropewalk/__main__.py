@@ -40,12 +40,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         code: int = options.run(options)
         sys.stdout.flush()
     except BrokenPipeError:  # who reads the output has had enough
-        with suppress(BrokenPipeError):
-            sys.stdout.close()  # or the interpreter would flush it once more at its end
-        return 0
+        code = 0
     except (ImportError, MemoryError, OSError, TypeError, ValueError) as error:
         print(f"ropewalk: error: {error}", file=sys.stderr)
-        return 2
+        code = 2
+    try:
+        sys.stdout.flush()
+    except OSError:
+        with suppress(OSError):
+            sys.stdout.close()  # or the interpreter would flush it once more at its end
     return code
 
 
