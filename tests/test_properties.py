@@ -168,11 +168,11 @@ def test_softmax_keeps_its_laws(dtype: str, law: str, length: int, size: float) 
     assert LAWS[law](x).holds
 
 
-def test_the_sum_is_within_one_unit_however_long_the_row() -> None:
+def test_the_sum_is_within_few_units_however_long_the_row() -> None:
     for length in (3, 1000, 100_000):
         measured = softmax_sum(np.full(length, 0.1, np.float32))
-        assert measured.value <= 2.0**-24
-        assert measured.bound == pytest.approx(2.0**-24, rel=2e-4)
+        assert measured.value <= 2.0**-24  # equal weights are summed without rounding
+        assert measured.bound == pytest.approx(3 * 2.0**-24, rel=1e-4)
 
 
 @pytest.mark.parametrize("start", [-1e-9, -0.01, -0.5, -3.0, -20.0])
@@ -270,7 +270,7 @@ def test_the_weights_of_the_demo_sentence_sum_to_more_than_1() -> None:
 
 
 def test_a_shift_without_rounding_changes_no_bit() -> None:
-    x = np.random.default_rng(1).integers(-50, 50, (20, 30)).astype(np.float32)
+    x = np.random.default_rng(1).integers(-50, 50, (20, 30)).astype(np.float64)
     for shift in (-1000, -1, 8192.0):
         assert softmax_shift(x, shift=shift).value == 0
 

@@ -20,10 +20,15 @@ Strided<T> strided(const py::array& array, T* data) {
     return {data, strides, stride_of(array, last)};
 }
 
-Softmax softmax_of(const py::array& x, const py::object& mask, double scale) {
+Softmax softmax_of(const py::array& x, const py::object& mask, double scale, bool in_float64) {
     require(x.ndim() > 0, "x with an axis");
-    Softmax s{type_of(x), {x.shape(), x.shape() + x.ndim() - 1}, x.shape(x.ndim() - 1),
-              scale,      strided<const void>(x, x.data()),      {}};
+    Softmax s{type_of(x),
+              {x.shape(), x.shape() + x.ndim() - 1},
+              x.shape(x.ndim() - 1),
+              scale,
+              in_float64,
+              strided<const void>(x, x.data()),
+              {}};
     if (!mask.is_none()) {
         const auto array = py::cast<py::array>(mask);
         require_type<bool>(array);
@@ -36,8 +41,8 @@ Softmax softmax_of(const py::array& x, const py::object& mask, double scale) {
 }
 
 void softmax_arrays(const py::array& x, py::array& out, const py::object& mask, double scale,
-                    bool streamed, int threads) {
-    const Softmax s = softmax_of(x, mask, scale);
+                    bool in_float64, bool streamed, int threads) {
+    const Softmax s = softmax_of(x, mask, scale, in_float64);
     require(type_of(out) == s.type && out.writeable() && out.ndim() == x.ndim() &&
                 std::equal(x.shape(), x.shape() + x.ndim(), out.shape()),
             "a writable out as x");
@@ -57,12 +62,12 @@ py::object softmax_plainly(const py::handle& x, const py::handle& axis, const py
     const double factor = PyFloat_AS_DOUBLE(scale.ptr());
     if ((*along != -1 && *along != plain->x.ndim() - 1) || !std::isfinite(factor))
         return py::none();
-    softmax_arrays(plain->x, plain->out, py::none(), factor, false, threads);
+    softmax_arrays(plain->x, plain->out, py::none(), factor, false, false, threads);
     return plain->out;
 }
 
 void logsumexp_arrays(const py::array& x, py::array& out, const py::object& mask, int threads) {
-    const Softmax s = softmax_of(x, mask, 1.0);
+    const Softmax s = softmax_of(x, mask, 1.0, true);
     require_type<double>(out);
     std::int64_t rows = 1;
     for (const std::int64_t length : s.leading)

@@ -44,15 +44,16 @@ struct Power {
     using Vector = typename L::Vector;
     Vector n, r, q;
 
-    explicit Power(Vector x) {
-        const Vector round = S::all(L::round);
-        n = S::sub(S::fma(x, S::all(L::log2_e), round), round);
+    explicit Power(Vector x) : n(whole(x)) {
         r = S::fma(n, S::all(-L::ln_2), x);
         r = S::fma(n, S::all(-L::ln_2_rest), r);
-        constexpr int terms = sizeof L::q / sizeof L::q[0];
-        q = S::all(L::q[terms - 1]);
-        for (int i = terms - 2; i >= 0; --i)
-            q = S::fma(q, r, S::all(L::q[i]));
+        q = series(r);
+    }
+    // The same of x + rest, which is x as it is rounded.
+    Power(Vector x, Vector rest) : n(whole(x)) {
+        r = S::fma(n, S::all(-L::ln_2), x);
+        r = S::add(S::fma(n, S::all(-L::ln_2_rest), r), rest);
+        q = series(r);
     }
     // e^r; what 1 + r loses in rounding is kept.
     Vector of_rest() const {
@@ -61,6 +62,19 @@ struct Power {
         return S::add(sum, S::fma(S::mul(r, r), q, rest));
     }
     Vector of_rest_less_one() const { return S::fma(S::mul(r, r), q, r); }
+
+  private:
+    static Vector whole(Vector x) {
+        const Vector round = S::all(L::round);
+        return S::sub(S::fma(x, S::all(L::log2_e), round), round);
+    }
+    static Vector series(Vector r) {
+        constexpr int terms = sizeof L::q / sizeof L::q[0];
+        Vector sum = S::all(L::q[terms - 1]);
+        for (int i = terms - 2; i >= 0; --i)
+            sum = S::fma(sum, r, S::all(L::q[i]));
+        return sum;
+    }
 };
 
 // e^x for x <= 0, and 0 where that is no normal number. NaN stays NaN.

@@ -1,8 +1,8 @@
 // Softmax of rows, and of columns that lie side by side, and the sums that the log-sum-exp wants.
 //
-// Elements come sixteen at a time, as two vectors of float64, whatever their type: so weights,
-// sums and shares are of float64, and rounded once. Element i of a row is summed in lane i % 16,
-// and lanes are joined in a fixed order, in columns as in rows.
+// Elements come sixteen at a time: a vector of float32, or two of float64. Element i of a row is
+// summed in lane i % 16, and lanes are joined in a fixed order, in columns as in rows. Sums are of
+// float64, and weights of float32 are added to them four by four.
 #pragma once
 
 #include <cstddef>
@@ -16,91 +16,208 @@ namespace {
 
 constexpr int softmax_lanes = 16;
 
-template <class S>
-using Sixteen = typename Two<S>::F64;
+template <class S, class T>
+struct Sixteen;
 
 template <class S>
-Sixteen<S> get_sixteen(const float* p) {
-    return {S::get_wide(p), S::get_wide(p + 8)};
-}
+struct Sixteen<S, float> : S {
+    using Vector = typename S::F32;
+};
+
 template <class S>
-Sixteen<S> get_sixteen(const double* p) {
-    return Two<S>::get(p);
-}
+struct Sixteen<S, double> : Two<S> {
+    using Vector = typename Two<S>::F64;
+    static Vector get_some(const double* p, unsigned lanes) {
+        return {S::get_some(p, lanes & 0xff),
+                lanes > 0xff ? S::get_some(p + 8, lanes >> 8) : S::all(0.0)};
+    }
+    static void put_some(double* p, Vector v, unsigned lanes) {
+        S::put_some(p, v.first, lanes & 0xff);
+        if (lanes > 0xff)
+            S::put_some(p + 8, v.second, lanes >> 8);
+    }
+    static Vector select(unsigned lanes, Vector a, Vector b) {
+        return {S::select(lanes & 0xff, a.first, b.first),
+                S::select(lanes >> 8, a.second, b.second)};
+    }
+};
+
 template <class S>
-Sixteen<S> get_sixteen(const float* p, unsigned lanes) {
-    const auto v = S::get_some(p, lanes);
+typename Two<S>::F64 widened(typename S::F32 v) {
     return {S::widen_low(v), S::widen_high(v)};
 }
-template <class S>
-Sixteen<S> get_sixteen(const double* p, unsigned lanes) {
-    return {S::get_some(p, lanes & 0xff),
-            lanes > 0xff ? S::get_some(p + 8, lanes >> 8) : S::all(0.0)};
-}
-template <class S>
-void put_sixteen(float* p, Sixteen<S> v, unsigned lanes) {
-    S::put_some(p, S::join(v.first, v.second), lanes);
-}
-template <class S>
-void put_sixteen(double* p, Sixteen<S> v, unsigned lanes) {
-    S::put_some(p, v.first, lanes & 0xff);
-    if (lanes > 0xff)
-        S::put_some(p + 8, v.second, lanes >> 8);
-}
-template <class S>
-void put_sixteen(float* p, Sixteen<S> v) {
-    S::put(p, S::join(v.first, v.second));
-}
-template <class S>
-void put_sixteen(double* p, Sixteen<S> v) {
-    Two<S>::put(p, v);
+
+// The greatest element, or 0 where there is none but -inf, for -inf minus -inf would be NaN.
+template <class S, class T>
+auto counted(typename Sixteen<S, T>::Vector greatest) {
+    using W = Sixteen<S, T>;
+    const auto nothing = W::all(static_cast<T>(-__builtin_inf()));
+    return W::where_equal(greatest, nothing, W::all(T{0}), greatest);
 }
 
-// The greatest element, whose own weight is 1; 0 where there is none but -inf, for -inf minus -inf
-// would be NaN.
-template <class S>
-Sixteen<S> counted(Sixteen<S> greatest) {
-    const auto nothing = Two<S>::all(-__builtin_inf());
-    return Two<S>::where_equal(greatest, nothing, Two<S>::all(0.0), greatest);
-}
+// Weights e^(scale (x - greatest)) of rows or columns of T that have these greatest elements, but
+// for a factor that all weights of a row share.
+template <class S, class T>
+class Weights;
 
-// e^(scale d) of differences d <= 0 of float32, within 2^-34 of itself. With u = -scale d log2 e >=
-// 0 and f = u - floor(u) it is 2^-floor(u) (1 - f / 2 + f (1 - f) s(f)). s has the least greatest
-// error by E. Remez's exchange, so nothing leaps where f comes from 1 to 0, and is multiplied out.
-// Far below 2^-150 the result is 0 as float32, and beside a sum. The fraction of a number below 0
-// would be rounded, and not everywhere alike.
+// The factor is 1. 0 where a weight is no normal number.
 template <class S>
-[[gnu::always_inline]] inline Sixteen<S> weight_of(Sixteen<S> difference, double scale, float) {
+class Weights<S, double> {
     using W = Two<S>;
-    constexpr double terms[] = {0x1.0000000000000p+0,  -0x1.62e42fd19e8f2p-1,
-                                0x1.ebfbd4b835c7ep-3,  -0x1.c6af1afde92b0p-5,
-                                0x1.3b13d6ef64b64p-7,  -0x1.5c0027991ad98p-10,
-                                0x1.345e0a3485eabp-13, -0x1.68d5249def1a9p-17};
-    const auto u = W::mul(difference, W::all(-scale * Lanes<S, double>::log2_e));
-    const auto f = W::fraction(u);
-    auto q = W::all(terms[7]);
-    for (int i = 6; i >= 0; --i)
-        q = W::fma(q, f, W::all(terms[i]));
-    return W::scale_down(q, W::sub(f, u));
+
+  public:
+    Weights() = default;
+    Weights(typename W::F64 greatest, double scale)
+        : greatest_(counted<S, double>(greatest)), scale_(W::all(scale)) {}
+    typename W::F64 of(typename W::F64 x) const {
+        return exponential<W, double>(W::mul(W::sub(x, greatest_), scale_));
+    }
+
+  private:
+    typename W::F64 greatest_, scale_;
+};
+
+// 2^-shift e^x, or 0 where it is not much larger than the smallest normal number, or less.
+// Whatever rounding does here, of a larger x it does not make less.
+template <class S>
+typename S::F32 scaled_down(const Power<S, float>& power, typename S::F32 shift) {
+    auto n = S::sub(power.n, shift);
+    if constexpr (!S::scales_to_infinity)
+        n = S::min(n, S::all(127.0F));
+    const auto of_rest = S::add(power.of_rest_less_one(), S::all(1.0F));
+    return S::scale_or_zero(of_rest, n, n, S::all(-125.0F));
 }
 
-// The same of float64; 0 where that is no normal number.
+// 2^-shift e^(scale (x - origin)). The origin is 0, or the greatest element where its logit is so
+// large that those which weigh anything beside it are half as large to twice as large: so
+// differences are exact. The shift makes the greatest weight about 2^26, so that weights are normal
+// numbers, even where they no longer are once they are divided by their sum.
 template <class S>
-[[gnu::always_inline]] inline Sixteen<S> weight_of(Sixteen<S> difference, double scale, double) {
-    return exponential<Two<S>, double>(Two<S>::mul(difference, Two<S>::all(scale)));
-}
+class Weights<S, float> {
+    using F32 = typename S::F32;
 
-// 1 / sum, or 0 where nothing was summed: the greatest element counts 1.
+  public:
+    Weights() = default;
+    Weights(F32 greatest, double scale) : scale_(S::all(static_cast<float>(scale))) {
+        const double rest = scale - static_cast<double>(static_cast<float>(scale));
+        scale_rest_ = S::all(static_cast<float>(rest));
+        const F32 zero = S::all(0.0F), top = counted<S, float>(greatest);
+        const F32 logit = S::mul(top, scale_), size = S::max(logit, S::sub(zero, logit));
+        origin_ = S::where_less(size, S::all(256.0F), zero, top);
+        shift_ = S::sub(power_of(top).n, S::all(26.0F));
+    }
+    F32 of(F32 x) const { return scaled_down<S>(power_of(x), shift_); }
+
+  private:
+    Power<S, float> power_of(F32 x) const {
+        const F32 difference = S::sub(x, origin_), logit = S::mul(difference, scale_);
+        const F32 rest = S::fms(difference, scale_, logit);
+        return Power<S, float>(logit, S::fma(difference, scale_rest_, rest));
+    }
+
+    F32 scale_, scale_rest_, origin_, shift_;
+};
+
+// 2^-shift e^x, where it is guessed that the greatest logit is not far from some other. If the sum
+// of these weights agrees, shares have the bits that those above give, for powers of two do not
+// round; and nobody had to look for the greatest element.
 template <class S>
-Sixteen<S> share_of(Sixteen<S> sum) {
-    const auto nothing = S::all(0.5), zero = S::all(0.0), one = S::all(1.0);
-    const auto share = [&](auto of) { return S::where_less(of, nothing, zero, S::div(one, of)); };
-    return {share(sum.first), share(sum.second)};
-}
+class GuessedWeights {
+    using F32 = typename S::F32;
+
+  public:
+    // What agrees is not so large that its origin would be another.
+    explicit GuessedWeights(float some) {
+        const float near = some > -200 && some < 200 ? some : 0;
+        shift_ = S::sub(Power<S, float>(S::all(near)).n, S::all(48.0F));
+    }
+    F32 of(F32 x) const { return scaled_down<S>(Power<S, float>(x), shift_); }
+    // Nothing was infinite, and nothing became 0 that would not be if it were divided by the sum.
+    static bool agrees(double sum) { return sum >= 0x1p26 && sum <= 0x1p96; }
+
+  private:
+    F32 shift_;
+};
+
+// What is added to sums: so many weights of a lane at a time, those that are missing as 0.
+template <class S, class T>
+class Sum {
+    using Vector = typename Sixteen<S, T>::Vector;
+
+  public:
+    static constexpr int at_once = sizeof(T) == sizeof(float) ? 4 : 1;
+
+    explicit Sum(const double* sums) : sum_(Two<S>::get(sums)) {}
+    void add(const Vector (&weights)[std::size_t{at_once}]) {
+        if constexpr (at_once == 1)
+            sum_ = Two<S>::add(sum_, weights[0]);
+        else
+            sum_ = Two<S>::add(sum_, widened<S>(S::add(S::add(weights[0], weights[1]),
+                                                       S::add(weights[2], weights[3]))));
+    }
+    void put(double* sums) const { Two<S>::put(sums, sum_); }
+
+  private:
+    typename Two<S>::F64 sum_;
+};
+
+// Weights divided by their sums, or 0 where nothing was summed: the greatest element counts 1/2 and
+// more.
+template <class S, class T>
+class Shares;
+
 template <class S>
-Sixteen<S> share_of(double sum) {
-    return Two<S>::all(sum < 0.5 ? 0 : 1 / sum);
-}
+class Shares<S, double> {
+    using F64 = typename Two<S>::F64;
+
+  public:
+    Shares() = default;
+    explicit Shares(double sum) : inverse_(Two<S>::all(sum < 0.5 ? 0 : 1 / sum)) {}
+    explicit Shares(F64 sum) : inverse_{inverse_of(sum.first), inverse_of(sum.second)} {}
+    F64 of(F64 weight) const { return Two<S>::mul(weight, inverse_); }
+    F64 inverse() const { return inverse_; }
+
+  private:
+    static typename S::F64 inverse_of(typename S::F64 sum) {
+        return S::where_less(sum, S::all(0.5), S::all(0.0), S::div(S::all(1.0), sum));
+    }
+    F64 inverse_;
+};
+
+template <class S>
+class Shares<S, float> {
+    using F32 = typename S::F32;
+    using F64 = typename Two<S>::F64;
+
+  public:
+    Shares() = default;
+    explicit Shares(double sum) : wide_(sum), least_(S::all(static_cast<float>(least * sum))) {
+        const double inverse = sum < 0.5 ? 0 : 1 / sum;
+        const auto most = static_cast<float>(inverse);
+        inverse_ = S::all(most), rest_ = S::all(static_cast<float>(inverse - double{most}));
+    }
+    explicit Shares(F64 sum)
+        : wide_(sum), least_(joined(Two<S>::mul(Two<S>::all(least), sum))),
+          inverse_(joined(wide_.inverse())),
+          rest_(joined(Two<S>::sub(wide_.inverse(), widened<S>(inverse_)))) {}
+    // To make a float32 below the normal numbers takes some processors a hundred times as long,
+    // unless by rounding a float64.
+    F32 of(F32 weight) const {
+        if (S::all_less(least_, weight)) [[likely]]
+            return of_large(weight);
+        const F32 large = S::where_less(weight, least_, S::all(0.0F), weight);
+        const F32 share = joined(wide_.of(widened<S>(weight)));
+        return S::where_less(weight, least_, share, of_large(large));
+    }
+
+  private:
+    static constexpr double least = 0x1p-90;
+    F32 of_large(F32 weight) const { return S::fma(weight, inverse_, S::mul(weight, rest_)); }
+    static F32 joined(F64 v) { return S::join(v.first, v.second); }
+
+    Shares<S, double> wide_;
+    F32 least_, inverse_, rest_; // of the inverse
+};
 
 // y = x, or value where a byte is 0
 template <class S, class T>
@@ -132,32 +249,51 @@ T largest_element(const T* x, std::int64_t count) {
     return S::largest(S::max(S::max(largest[0], largest[1]), S::max(largest[2], largest[3])));
 }
 
-// weights = e^(x - greatest), which are added to sums[16].
-template <class S, class T>
-void weigh_elements(const T* x, std::int64_t count, T greatest, double scale, double* weights,
-                    double* sums) {
-    const auto away = counted<S>(Two<S>::all(static_cast<double>(greatest)));
-    auto sum = Two<S>::get(sums);
+// Weights of a row, which are added to sums[16].
+template <class S, class T, class OfRow>
+void weigh_row(const T* x, std::int64_t count, const OfRow& weight, T* weights, double* sums) {
+    using W = Sixteen<S, T>;
+    using Vector = typename W::Vector;
+    constexpr int at_once = Sum<S, T>::at_once, group = at_once * softmax_lanes;
     // What is looked at next is fetched meanwhile: the next row, or one of the next short ones.
     constexpr std::int64_t short_rows = 4096;
     const std::int64_t next = count < short_rows ? short_rows : count;
+    Sum<S, T> sum(sums);
     std::int64_t i = 0;
-    for (; i + softmax_lanes <= count; i += softmax_lanes) {
-        __builtin_prefetch(x + i + next);
-        const auto weight = weight_of<S>(Two<S>::sub(get_sixteen<S>(x + i), away), scale, T{});
-        Two<S>::put(weights + i, weight);
-        sum = Two<S>::add(sum, weight);
+    for (; i + group <= count; i += group) {
+        Vector own[std::size_t{at_once}];
+        for (int k = 0; k < at_once; ++k) {
+            const std::int64_t at = i + k * softmax_lanes;
+            __builtin_prefetch(x + at + next);
+            own[k] = weight.of(W::get(x + at));
+            W::put(weights + at, own[k]);
+        }
+        sum.add(own);
     }
     if (i < count) {
-        const unsigned some = (1U << (count - i)) - 1;
-        const auto weight =
-            weight_of<S>(Two<S>::sub(get_sixteen<S>(x + i, some), away), scale, T{});
-        put_sixteen<S>(weights + i, weight, some);
-        const auto zero = S::all(0.0);
-        sum.first = S::add(sum.first, S::select(some & 0xff, weight.first, zero));
-        sum.second = S::add(sum.second, S::select(some >> 8, weight.second, zero));
+        Vector own[std::size_t{at_once}];
+        for (int k = 0; k < at_once; ++k, i += softmax_lanes) {
+            own[k] = W::all(T{0});
+            if (i + softmax_lanes <= count) {
+                own[k] = weight.of(W::get(x + i));
+                W::put(weights + i, own[k]);
+            } else if (i < count) {
+                const unsigned some = (1U << (count - i)) - 1;
+                const Vector each = weight.of(W::get_some(x + i, some));
+                W::put_some(weights + i, each, some);
+                own[k] = W::select(some, each, own[k]);
+            }
+        }
+        sum.add(own);
     }
-    Two<S>::put(sums, sum);
+    sum.put(sums);
+}
+
+template <class S, class T>
+void weigh_elements(const T* x, std::int64_t count, T greatest, double scale, T* weights,
+                    double* sums) {
+    using W = Sixteen<S, T>;
+    weigh_row<S>(x, count, Weights<S, T>(W::all(greatest), scale), weights, sums);
 }
 
 template <class S>
@@ -165,42 +301,82 @@ double total_of(const double* sums) {
     return S::sum(S::add(S::get(sums), S::get(sums + 8)));
 }
 
-// y = weights times 1 / sum
+// y = weights divided by their sum
 template <class S, class T>
-void share_elements(const double* weights, std::int64_t count, double sum, T* y) {
-    const auto share = share_of<S>(sum);
+void share_elements(const T* weights, std::int64_t count, double sum, T* y) {
+    using W = Sixteen<S, T>;
+    const Shares<S, T> shares(sum);
     std::int64_t i = 0;
     for (; i + softmax_lanes <= count; i += softmax_lanes)
-        put_sixteen<S>(y + i, Two<S>::mul(Two<S>::get(weights + i), share));
+        W::put(y + i, shares.of(W::get(weights + i)));
     if (i < count) {
         const unsigned some = (1U << (count - i)) - 1;
-        const auto weight = get_sixteen<S>(weights + i, some);
-        put_sixteen<S>(y + i, Two<S>::mul(weight, share), some);
+        W::put_some(y + i, shares.of(W::get_some(weights + i, some)), some);
     }
 }
 
-// Whole rows; `room` holds the weights of one, or those of up to sixteen short ones, whose steps
-// follow each other: so a row needs not wait for the one before.
+// The sum of weights, or 0 if the guess was wrong, which most often a thousand elements show.
+template <class S>
+double weigh_by_guess(const float* x, std::int64_t length, const GuessedWeights<S>& weight,
+                      float* weights) {
+    alignas(64) double sums[std::size_t{softmax_lanes}] = {};
+    double sum = 0;
+    for (std::int64_t i = 0; i < length;) {
+        const std::int64_t left = length - i, most = i == 0 ? 1024 : length;
+        const std::int64_t count = left < most ? left : most;
+        weigh_row<S>(x + i, count, weight, weights + i, sums);
+        sum = total_of<S>(sums);
+        if (!weight.agrees(sum))
+            return 0;
+        i += count;
+    }
+    return sum;
+}
+
+// Whole rows. The steps of up to sixteen short ones follow each other: so a row needs not wait for
+// the one before. Weights are where the result will be, unless x is there, or rows are so short
+// that stores and loads of several would meet in a vector.
 template <class S, class T>
 void softmax_rows(const T* x, std::int64_t x_stride, T* y, std::int64_t y_stride, std::int64_t rows,
-                  std::int64_t length, double scale, double* room) {
+                  std::int64_t length, double scale, T* room) {
     constexpr std::int64_t most = 16, elements = 1024;
     const std::int64_t some = elements / length < most ? elements / length : most;
     const std::int64_t at_once = some < 1 ? 1 : some;
+    const bool apart = x == y || length < 2 * softmax_lanes;
+    const std::int64_t stride = apart ? length : y_stride;
     T greatest[std::size_t{most}];
-    alignas(64) double sums[std::size_t{most}][std::size_t{softmax_lanes}];
+    alignas(64) double lanes[std::size_t{most}][std::size_t{softmax_lanes}];
+    double sums[std::size_t{most}];
     for (std::int64_t first = 0; first < rows; first += at_once) {
         const std::int64_t now = rows - first < at_once ? rows - first : at_once;
+        const T* const from = x + first * x_stride;
+        T* const to = y + first * y_stride;
+        T* const weights = apart ? room : to;
         for (std::int64_t i = 0; i < now; ++i)
-            greatest[i] = largest_element<S, T>(x + (first + i) * x_stride, length);
-        for (std::int64_t i = 0; i < now; ++i) {
-            Two<S>::put(sums[i], Two<S>::all(0.0));
-            weigh_elements<S, T>(x + (first + i) * x_stride, length, greatest[i], scale,
-                                 room + i * length, sums[i]);
+            sums[i] = 0;
+        if constexpr (sizeof(T) == sizeof(float)) {
+            const GuessedWeights<S> weight(*from);
+            if (scale == 1)
+                for (std::int64_t i = 0; i < now; ++i)
+                    sums[i] = weigh_by_guess<S>(from + i * x_stride, length, weight,
+                                                weights + i * stride);
         }
+        const auto each_left = [&](auto function) {
+            for (std::int64_t i = 0; i < now; ++i)
+                if (sums[i] == 0)
+                    function(i);
+        };
+        each_left([&](std::int64_t i) {
+            greatest[i] = largest_element<S, T>(from + i * x_stride, length);
+        });
+        each_left([&](std::int64_t i) {
+            Two<S>::put(lanes[i], Two<S>::all(0.0));
+            weigh_elements<S, T>(from + i * x_stride, length, greatest[i], scale,
+                                 weights + i * stride, lanes[i]);
+        });
+        each_left([&](std::int64_t i) { sums[i] = total_of<S>(lanes[i]); });
         for (std::int64_t i = 0; i < now; ++i)
-            share_elements<S, T>(room + i * length, length, total_of<S>(sums[i]),
-                                 y + (first + i) * y_stride);
+            share_elements<S, T>(weights + i * stride, length, sums[i], to + i * y_stride);
     }
 }
 
@@ -219,29 +395,47 @@ void each_sixteen(std::int64_t count, int sixteens, Function function) {
 }
 
 template <class S, class T>
-void raise_columns(const T* x, std::int64_t step, std::int64_t count, int sixteens,
-                   double* greatest) {
+void raise_columns(const T* x, std::int64_t step, std::int64_t count, int sixteens, T* greatest) {
+    using W = Sixteen<S, T>;
     each_sixteen(count, sixteens, [&](std::int64_t i, int at) {
         __builtin_prefetch(x + (i + fetched_rows) * step + at);
-        const auto element = get_sixteen<S>(x + i * step + at);
-        Two<S>::put(greatest + at, Two<S>::max(element, Two<S>::get(greatest + at)));
+        W::put(greatest + at, W::max(W::get(x + i * step + at), W::get(greatest + at)));
     });
 }
 
 // sums[lane of the element][column]
 template <class S, class T>
 void weigh_columns(const T* x, std::int64_t step, std::int64_t count, int sixteens,
-                   const double* greatest, double scale, double* weights, double* sums) {
+                   const T* greatest, double scale, T* weights, double* sums) {
+    using W = Sixteen<S, T>;
+    constexpr int at_once = Sum<S, T>::at_once, group = at_once * softmax_lanes;
     const std::int64_t width = sixteens * softmax_lanes;
-    each_sixteen(count, sixteens, [&](std::int64_t i, int at) {
-        __builtin_prefetch(x + (i + fetched_rows) * step + at);
-        const auto away = counted<S>(Two<S>::get(greatest + at));
-        const auto from = Two<S>::sub(get_sixteen<S>(x + i * step + at), away);
-        const auto weight = weight_of<S>(from, scale, T{});
-        Two<S>::put(weights + i * width + at, weight);
-        double* const sum = sums + i % softmax_lanes * width + at;
-        Two<S>::put(sum, Two<S>::add(Two<S>::get(sum), weight));
+    Weights<S, T> weight[ropewalk::most_sixteens];
+    each_sixteen(1, sixteens, [&](std::int64_t, int at) {
+        weight[at / softmax_lanes] = Weights<S, T>(W::get(greatest + at), scale);
     });
+    for (std::int64_t first = 0; first < count; first += group) {
+        const T* const from = x + first * step;
+        T* const own = weights + first * width;
+        const std::int64_t now = count - first < group ? count - first : group;
+        each_sixteen(now, sixteens, [&](std::int64_t i, int at) {
+            __builtin_prefetch(from + (i + fetched_rows) * step + at);
+            W::put(own + i * width + at,
+                   weight[at / softmax_lanes].of(W::get(from + i * step + at)));
+        });
+        each_sixteen(now < softmax_lanes ? now : softmax_lanes, sixteens,
+                     [&](std::int64_t lane, int at) {
+                         typename W::Vector of_lane[std::size_t{at_once}];
+                         for (int k = 0; k < at_once; ++k) {
+                             const std::int64_t i = lane + k * softmax_lanes;
+                             of_lane[k] = i < now ? W::get(own + i * width + at) : W::all(T{0});
+                         }
+                         double* const to = sums + lane * width + at;
+                         Sum<S, T> sum(to);
+                         sum.add(of_lane);
+                         sum.put(to);
+                     });
+    }
 }
 
 // As total_of, column by column: the first sums become the totals.
@@ -256,17 +450,18 @@ void total_columns(double* sums, int sixteens) {
 }
 
 template <class S, class T>
-void share_columns(const double* weights, std::int64_t count, int sixteens, const double* totals,
-                   T* y, std::int64_t step) {
+void share_columns(const T* weights, std::int64_t count, int sixteens, const double* totals, T* y,
+                   std::int64_t step) {
+    using W = Sixteen<S, T>;
     const std::int64_t width = sixteens * softmax_lanes;
-    alignas(64) double shares[std::size_t{ropewalk::most_sixteens * softmax_lanes}];
+    Shares<S, T> shares[ropewalk::most_sixteens];
     each_sixteen(1, sixteens, [&](std::int64_t, int at) {
-        Two<S>::put(shares + at, share_of<S>(Two<S>::get(totals + at)));
+        shares[at / softmax_lanes] = Shares<S, T>(Two<S>::get(totals + at));
     });
     each_sixteen(count, sixteens, [&](std::int64_t i, int at) {
         __builtin_prefetch(y + (i + fetched_rows) * step + at, 1);
-        const auto weight = Two<S>::get(weights + i * width + at);
-        put_sixteen<S>(y + i * step + at, Two<S>::mul(weight, Two<S>::get(shares + at)));
+        const auto weight = W::get(weights + i * width + at);
+        W::put(y + i * step + at, shares[at / softmax_lanes].of(weight));
     });
 }
 

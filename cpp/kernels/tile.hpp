@@ -95,4 +95,7 @@ struct AttentionKernels {
 // Of columns that softmax takes side by side, at most, in sixteens.
 inline constexpr int most_sixteens = 4;
 
+// Parts of a row that softmax adds up begin at multiples of that.
+inline constexpr std::int64_t summed_elements = 64;
+
 } // namespace ropewalk

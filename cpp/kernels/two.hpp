@@ -46,10 +46,6 @@ struct Two {
         return {S::scale_or_zero(v.first, n.first, x.first, least.first),
                 S::scale_or_zero(v.second, n.second, x.second, least.second)};
     }
-    static F64 fraction(F64 u) { return {S::fraction(u.first), S::fraction(u.second)}; }
-    static F64 scale_down(F64 v, F64 n) {
-        return {S::scale_down(v.first, n.first), S::scale_down(v.second, n.second)};
-    }
     template <class Pair>
     static Pair where_equal(Pair a, Pair b, Pair x, Pair y) {
         return {S::where_equal(a.first, b.first, x.first, y.first),

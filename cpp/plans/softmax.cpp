@@ -28,7 +28,7 @@ void each_task(const Softmax& s, std::int64_t count, std::int64_t elements, int 
     const std::int64_t most =
         std::max<std::int64_t>(1, task_elements / std::max<std::int64_t>(1, elements));
     const std::int64_t tasks = (count + most - 1) / most;
-    const std::int64_t held = (std::clamp(elements, staged_elements, part_elements) + 7) / 8 * 8;
+    const std::int64_t held = (std::clamp(elements, staged_elements, part_elements) + 15) / 16 * 16;
     std::vector<Scratch> rooms;
     const auto workers = static_cast<std::size_t>(std::min<std::int64_t>(threads, tasks));
     rooms.reserve(workers);
@@ -177,7 +177,8 @@ double sum_with_infinity(const SoftmaxElements<double>& e, std::int64_t index,
 
 void softmax(const Kernels& kernels, const Softmax& softmax, const Strided<void>& y, Stores stores,
              int threads) {
-    if (softmax.type == Type::float64 || !scales_differences(softmax.scale))
+    if (softmax.type == Type::float64 || softmax.in_float64 ||
+        !scales_differences<float>(softmax.scale))
         softmax_in<double>(kernels, softmax, y, stores, threads);
     else
         softmax_in<float>(kernels, softmax, y, stores, threads);

@@ -1,4 +1,5 @@
-// Softmax along the last axis of an array, and the logarithm of its sum, computed in float64.
+// Softmax along the last axis of an array, in float32 or float64, and the logarithm of its sum, in
+// float64.
 #pragma once
 
 #include <cstdint>
@@ -22,6 +23,7 @@ struct Softmax {
     std::vector<std::int64_t> leading; // lengths of the axes before the last one
     std::int64_t length;
     double scale;
+    bool in_float64; // whatever the type
     Strided<const void> x;
     // What counts: all bytes but 0, as in NumPy. Data is null where everything does.
     Strided<const std::uint8_t> mask;

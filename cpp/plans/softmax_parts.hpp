@@ -14,6 +14,7 @@ namespace ropewalk {
 
 // Elements of a part: the second cache holds their weights.
 constexpr std::int64_t part_elements = 65536;
+static_assert(part_elements % summed_elements == 0);
 // Kernels take columns in multiples of that, and have as many lanes of sums.
 constexpr std::int64_t side_by_side = 16;
 
@@ -45,10 +46,12 @@ inline void copy_apart(std::int64_t bytes, const void* from, std::int64_t from_s
         copy_apart<std::uint64_t>(from, from_step, to, to_step, count);
 }
 
-// Whether differences may be scaled, of elements that change their sign at most: nothing becomes 0
-// or infinite that would not have.
-inline bool scales_differences(double scale) {
-    return std::abs(scale) >= 1e-300 && std::abs(scale) <= 1e300;
+// Whether differences of T may be scaled, of elements that change their sign at most: nothing
+// becomes 0 or infinite that would not have.
+template <class T>
+bool scales_differences(double scale) {
+    constexpr double most = std::is_same_v<T, float> ? 1e30 : 1e300;
+    return std::abs(scale) >= 1 / most && std::abs(scale) <= most;
 }
 
 // Elements in memory, and as T: float32, or float64 where it would not hold them.
@@ -57,7 +60,7 @@ class SoftmaxElements {
   public:
     SoftmaxElements(const Kernels& kernels, const Softmax& softmax)
         : kernels_(kernels), s_(softmax), bytes_(element_bytes(softmax.type)),
-          scale_(scales_differences(softmax.scale) ? std::abs(softmax.scale) : 1),
+          scale_(scales_differences<T>(softmax.scale) ? std::abs(softmax.scale) : 1),
           factor_(softmax.scale / scale_) {}
 
     const SoftmaxKernels<T>& kernel() const {
@@ -96,10 +99,14 @@ class SoftmaxElements {
             hide(elements);
     }
     // Shares, which are NaN in a row of NaN; what is left out is 0.
-    void write(double* shares, const std::uint8_t* counts, std::int64_t count, void* y) const {
+    void write(T* shares, const std::uint8_t* counts, std::int64_t count, void* y) const {
         if (counts != nullptr)
-            kernels_.softmax64.hide(shares, counts, count, 0.0, shares);
-        kernels_.write_float64[static_cast<std::size_t>(s_.type)](shares, count, y);
+            kernel().hide(shares, counts, count, T{0}, shares);
+        const auto type = static_cast<std::size_t>(s_.type);
+        if constexpr (std::is_same_v<T, float>)
+            kernels_.write_float32[type](shares, count, y);
+        else
+            kernels_.write_float64[type](shares, count, y);
     }
 
     const Kernels& kernels_;
@@ -108,11 +115,11 @@ class SoftmaxElements {
     double scale_, factor_; // of differences, which kernels multiply, and of elements as read
 };
 
-// What a thread needs for a part of `most` elements, a multiple of 8: weights, elements as T, those
-// in memory, bytes of a mask.
+// What a thread needs for a part of `most` elements, a multiple of 16: weights, elements as T,
+// those in memory, which are no larger, bytes of a mask.
 template <class T>
 struct SoftmaxRoom {
-    double* weights;
+    T* weights;
     T* elements;
     void* packed;
     std::uint8_t* counts;
@@ -120,10 +127,13 @@ struct SoftmaxRoom {
     Interruption& interruption;
 
     SoftmaxRoom(const Scratch& scratch, std::int64_t most, int number, Interruption& ends)
-        : weights(scratch.data()), elements(reinterpret_cast<T*>(weights + most)),
+        : weights(reinterpret_cast<T*>(scratch.data())), elements(weights + most),
           packed(weights + 2 * most), counts(reinterpret_cast<std::uint8_t*>(weights + 3 * most)),
           worker(number), interruption(ends) {}
-    static std::int64_t doubles(std::int64_t most) { return 3 * most + most / 8; }
+    static std::int64_t doubles(std::int64_t most) {
+        constexpr std::int64_t bytes = 3 * sizeof(T) + 1;
+        return most * bytes / 8;
+    }
 };
 
 // A row that is read part by part.
@@ -167,7 +177,7 @@ class SoftmaxRow {
     }
     void total() { total_ = e_.kernels_.total(sums_); }
     void store(std::int64_t begin, std::int64_t count) {
-        e_.kernels_.softmax64.share(room_.weights, count, total_, room_.weights);
+        e_.kernel().share(room_.weights, count, total_, room_.weights);
         void* const to = e_.at(*result_, y_ + begin * result_->step);
         if (result_->step == 1) {
             e_.write(room_.weights, counts_, count, to);
@@ -204,6 +214,7 @@ class SoftmaxColumns {
   public:
     static constexpr std::int64_t most_columns = most_sixteens * side_by_side;
     static constexpr std::int64_t most = part_elements / most_columns;
+    static_assert(most % summed_elements == 0);
 
     SoftmaxColumns(const SoftmaxElements<T>& all, std::int64_t index, std::int64_t columns,
                    const Strided<void>* y, const SoftmaxRoom<T>& room)
@@ -213,7 +224,7 @@ class SoftmaxColumns {
           x_(offset_of(all.s_.leading, all.s_.x, index)),
           mask_(all.s_.mask.data == nullptr ? 0 : offset_of(all.s_.leading, all.s_.mask, index)),
           result_(y), y_(y == nullptr ? 0 : offset_of(all.s_.leading, *y, index)) {
-        std::fill_n(greatest_, most_columns, -HUGE_VAL);
+        std::fill_n(greatest_, most_columns, static_cast<T>(-HUGE_VAL));
         std::fill_n(sums_, width_ * side_by_side, 0.0);
     }
 
@@ -247,8 +258,7 @@ class SoftmaxColumns {
             e_.kernel().share_columns(room_.weights, count, sixteens_, totals_, to, y.step);
             return;
         }
-        e_.kernels_.softmax64.share_columns(room_.weights, count, sixteens_, totals_, room_.weights,
-                                            width_);
+        e_.kernel().share_columns(room_.weights, count, sixteens_, totals_, room_.weights, width_);
         for (std::int64_t i = 0; i < count; ++i)
             e_.write(room_.weights + i * width_, counted(begin + i), columns_,
                      e_.at(y, y_ + (begin + i) * y.step));
@@ -257,7 +267,7 @@ class SoftmaxColumns {
     std::int64_t length() const { return e_.s_.length; }
     const SoftmaxRoom<T>& room() const { return room_; }
     std::int64_t count() const { return columns_; }
-    double greatest(std::int64_t column) const { return greatest_[column]; }
+    double greatest(std::int64_t column) const { return static_cast<double>(greatest_[column]); }
     double total(std::int64_t column) const { return totals_[column]; }
 
   private:
@@ -283,7 +293,7 @@ class SoftmaxColumns {
     std::int64_t y_;
     const T* elements_ = nullptr;
     std::int64_t step_ = 0;
-    alignas(64) double greatest_[most_columns];
+    alignas(64) T greatest_[most_columns];
     alignas(64) double sums_[side_by_side * most_columns];
     alignas(64) double totals_[most_columns];
 };

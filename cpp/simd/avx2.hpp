@@ -231,6 +231,8 @@ struct Simd {
             rows[i + 4] = {high[i], high[i + 4]};
         }
     }
+    // Whether what scale makes of a larger n than below is infinite.
+    static constexpr bool scales_to_infinity = false;
     // v 2^n, exact; n is whole, and 2^n and the result are normal numbers. NaN where v is.
     static F32 scale(F32 v, F32 n) {
         return {_mm256_mul_ps(v.low, power(n.low)), _mm256_mul_ps(v.high, power(n.high))};
@@ -246,13 +248,6 @@ struct Simd {
     static F64 scale_or_zero(F64 v, F64 n, F64 x, F64 least) {
         return scale(where_less(x, least, all(0.0), v), max(all(-1022.0), n));
     }
-    // u less floor(u), exact, for u >= 0, 0 where u is infinite; and v 2^n for whole n <= 0, where
-    // one below -1000, even -inf, may count as -1000. A u beyond 1000 may count as 1000.
-    static F64 fraction(F64 u) {
-        const F64 near = min(all(1000.0), u);
-        return sub(near, floor(near));
-    }
-    static F64 scale_down(F64 v, F64 n) { return scale(v, max(all(-1000.0), n)); }
     // Lanes 0 .. 7 and 8 .. 15.
     static F64 widen_low(F32 v) { return widen(v.low); }
     static F64 widen_high(F32 v) { return widen(v.high); }
@@ -341,9 +336,6 @@ struct Simd {
 
     static F32 get(const float* p) { return {_mm256_loadu_ps(p), _mm256_loadu_ps(p + 8)}; }
     static F64 get(const double* p) { return {_mm256_loadu_pd(p), _mm256_loadu_pd(p + 4)}; }
-    static F64 get_wide(const float* p) {
-        return {_mm256_cvtps_pd(_mm_loadu_ps(p)), _mm256_cvtps_pd(_mm_loadu_ps(p + 4))};
-    }
     static U8 get(const std::uint8_t* p) {
         return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
     }
@@ -495,7 +487,6 @@ struct Simd {
         return {_mm256_blendv_pd(y.low, x.low, _mm256_cmp_pd(a.low, b.low, relation)),
                 _mm256_blendv_pd(y.high, x.high, _mm256_cmp_pd(a.high, b.high, relation))};
     }
-    static F64 floor(F64 v) { return {_mm256_floor_pd(v.low), _mm256_floor_pd(v.high)}; }
     // 2^n: n + 1.5 2^23 (2^52) has n in its last bits, which become the exponent.
     static __m256 power(__m256 n) {
         const __m256i word = _mm256_castps_si256(_mm256_add_ps(n, _mm256_set1_ps(0x1.8p23F)));

@@ -168,6 +168,8 @@ struct Simd {
             rows[j + 6] = _mm512_shuffle_f64x2(b, d, 0b11011101);
         }
     }
+    // Whether what scale makes of a larger n than below is infinite.
+    static constexpr bool scales_to_infinity = true;
     // v 2^n, exact; n is whole, and 2^n and the result are normal numbers. NaN where v is.
     static F32 scale(F32 v, F32 n) { return _mm512_scalef_ps(v, n); }
     static F64 scale(F64 v, F64 n) { return _mm512_scalef_pd(v, n); }
@@ -179,10 +181,6 @@ struct Simd {
     static F64 scale_or_zero(F64 v, F64 n, F64 x, F64 least) {
         return _mm512_maskz_scalef_pd(_mm512_cmp_pd_mask(x, least, _CMP_NLT_UQ), v, n);
     }
-    // u less floor(u), exact, for u >= 0, 0 where u is infinite; and v 2^n for whole n <= 0, where
-    // one below -1000, even -inf, may count as -1000. A u beyond 1000 may count as 1000.
-    static F64 fraction(F64 u) { return _mm512_reduce_pd(u, _MM_FROUND_TO_NEG_INF); }
-    static F64 scale_down(F64 v, F64 n) { return _mm512_scalef_pd(v, n); }
     // Lanes 0 .. 7 and 8 .. 15.
     static F64 widen_low(F32 v) { return _mm512_cvtps_pd(_mm512_castps512_ps256(v)); }
     static F64 widen_high(F32 v) { return _mm512_cvtps_pd(_mm512_extractf32x8_ps(v, 1)); }
@@ -247,7 +245,6 @@ struct Simd {
 
     static F32 get(const float* p) { return _mm512_loadu_ps(p); }
     static F64 get(const double* p) { return _mm512_loadu_pd(p); }
-    static F64 get_wide(const float* p) { return _mm512_cvtps_pd(_mm256_loadu_ps(p)); }
     static U8 get(const std::uint8_t* p) {
         return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
     }

@@ -278,6 +278,8 @@ struct Simd {
                 rows[j] = t[j];
         }
     }
+    // Whether what scale makes of a larger n than below is infinite.
+    static constexpr bool scales_to_infinity = false;
     // v 2^n, exact; n is whole, and 2^n and the result are normal numbers. NaN where v is.
     static F32 scale(F32 v, F32 n) {
         return each<F32>([&](int i) { return vmulq_f32(v.part[i], power(n.part[i])); });
@@ -293,13 +295,6 @@ struct Simd {
     static F64 scale_or_zero(F64 v, F64 n, F64 x, F64 least) {
         return scale(where_less(x, least, all(0.0), v), max(all(-1022.0), n));
     }
-    // u less floor(u), exact, for u >= 0, 0 where u is infinite; and v 2^n for whole n <= 0, where
-    // one below -1000, even -inf, may count as -1000. A u beyond 1000 may count as 1000.
-    static F64 fraction(F64 u) {
-        const F64 near = min(all(1000.0), u);
-        return sub(near, floor(near));
-    }
-    static F64 scale_down(F64 v, F64 n) { return scale(v, max(all(-1000.0), n)); }
     // Lanes 0 .. 7 and 8 .. 15.
     static F64 widen_low(F32 v) { return widen(v.part[0], v.part[1]); }
     static F64 widen_high(F32 v) { return widen(v.part[2], v.part[3]); }
@@ -398,9 +393,6 @@ struct Simd {
     static F64 get(const double* p) {
         return each<F64>([=](int i) { return vld1q_f64(p + 2 * i); });
     }
-    static F64 get_wide(const float* p) {
-        return each<F64>([=](int i) { return vcvt_f64_f32(vld1_f32(p + 2 * i)); });
-    }
     static U16 get(const std::uint16_t* p) { return {vld1q_u16(p), vld1q_u16(p + 8)}; }
     static U8 get(const std::uint8_t* p) { return vld1q_u8(p); }
     // Zeros in the lanes whose bits are not set, which are not read.
@@ -474,9 +466,6 @@ struct Simd {
         return {{vzip1q_f64(a.part[i], b.part[i]), vzip2q_f64(a.part[i], b.part[i]),
                  vzip1q_f64(a.part[i + 1], b.part[i + 1]),
                  vzip2q_f64(a.part[i + 1], b.part[i + 1])}};
-    }
-    static F64 floor(F64 v) {
-        return each<F64>([&](int i) { return vrndmq_f64(v.part[i]); });
     }
     // 2^n: n + 1.5 2^23 (2^52) has n in its last bits, which become the exponent.
     static float32x4_t power(float32x4_t n) {

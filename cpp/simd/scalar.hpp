@@ -188,6 +188,8 @@ struct Simd {
                 rows[j].at[i] = other;
             }
     }
+    // Whether what scale makes of a larger n than below is infinite.
+    static constexpr bool scales_to_infinity = false;
     // v 2^n, exact; n is whole, and 2^n and the result are normal numbers. NaN where v is.
     static F32 scale(F32 v, F32 n) {
         return each<F32>([&](int i) {
@@ -210,13 +212,6 @@ struct Simd {
     static F64 scale_or_zero(F64 v, F64 n, F64 x, F64 least) {
         return scale(where_less(x, least, all(0.0), v), max(all(-1022.0), n));
     }
-    // u less floor(u), exact, for u >= 0, 0 where u is infinite; and v 2^n for whole n <= 0, where
-    // one below -1000, even -inf, may count as -1000. A u beyond 1000 may count as 1000.
-    static F64 fraction(F64 u) {
-        const F64 near = min(all(1000.0), u);
-        return sub(near, floor(near));
-    }
-    static F64 scale_down(F64 v, F64 n) { return scale(v, max(all(-1000.0), n)); }
     // Lanes 0 .. 7 and 8 .. 15.
     static F64 widen_low(F32 v) {
         return each<F64>([&](int i) { return static_cast<double>(v.at[i]); });
@@ -293,9 +288,6 @@ struct Simd {
         return each<F32>([=](int i) { return p[i]; });
     }
     static F64 get(const double* p) { return load(p); }
-    static F64 get_wide(const float* p) {
-        return each<F64>([=](int i) { return static_cast<double>(p[i]); });
-    }
     static U8 get(const std::uint8_t* p) {
         return each<U8>([=](int i) { return p[i]; });
     }
@@ -361,9 +353,6 @@ struct Simd {
         return result;
     }
 
-    static F64 floor(F64 v) {
-        return each<F64>([&](int i) { return __builtin_floor(v.at[i]); });
-    }
     template <class Vector, class T>
     static Vector some(const T* p, unsigned lanes) {
         return each<Vector>([=](int i) { return (lanes >> i & 1U) != 0 ? p[i] : T{}; });

@@ -10,28 +10,29 @@
 namespace ropewalk {
 
 // Softmax of rows of T, and of columns side by side, in sixteens, whose elements lie `step` apart.
-// Weights are e^(scale (x - greatest)), scale > 0; they and sums are of float64. Sums, sixteen of
-// every row or column, begin as 0, and go from part to part, which begin at multiples of sixteen.
+// Weights are e^(scale (x - greatest)), scale > 0, but for a factor of each row. Sums, sixteen of
+// every row or column, begin as 0, and go from part to part, which begin at multiples of
+// summed_elements.
 template <class T>
 struct SoftmaxKernels {
-    // Whole rows; `room` is for the weights of one, and of 1024 elements at least.
+    // Whole rows; `room` is for the weights of one, and of 1024 elements at least. y may be x.
     void (*rows)(const T* x, std::int64_t x_stride, T* y, std::int64_t y_stride, std::int64_t rows,
-                 std::int64_t length, double scale, double* room);
+                 std::int64_t length, double scale, T* room);
 
     // y = x, or value where a byte is 0; y may be x.
     void (*hide)(const T* x, const std::uint8_t* counts, std::int64_t count, T value, T* y);
     T (*largest)(const T* x, std::int64_t count);
-    void (*weigh)(const T* x, std::int64_t count, T greatest, double scale, double* weights,
+    void (*weigh)(const T* x, std::int64_t count, T greatest, double scale, T* weights,
                   double* sums);
     // y = weights times 1 / total, or 0 where nothing was summed.
-    void (*share)(const double* weights, std::int64_t count, double total, T* y);
+    void (*share)(const T* weights, std::int64_t count, double total, T* y);
 
     void (*raise_columns)(const T* x, std::int64_t step, std::int64_t count, int sixteens,
-                          double* greatest);
+                          T* greatest);
     void (*weigh_columns)(const T* x, std::int64_t step, std::int64_t count, int sixteens,
-                          const double* greatest, double scale, double* weights, double* sums);
-    void (*share_columns)(const double* weights, std::int64_t count, int sixteens,
-                          const double* totals, T* y, std::int64_t step);
+                          const T* greatest, double scale, T* weights, double* sums);
+    void (*share_columns)(const T* weights, std::int64_t count, int sixteens, const double* totals,
+                          T* y, std::int64_t step);
 };
 
 struct Kernels {

@@ -131,13 +131,13 @@ Bytes softmaxes(const Kernels& kernels) {
     for (const Type type : all_types) {
         const Bytes x = data_of(type, rows * length, 7);
         Bytes y(x.size());
-        for (const double scale : {1.0, 3.0}) {
-            const Softmax of{type, {rows}, length, scale, {x.data(), {length}, 1}, {}};
+        for (const double scale : {1.0, 3.0}) { // the second one rounds
+            const Softmax of{type, {rows}, length, scale, false, {x.data(), {length}, 1}, {}};
             for (const Stores stores : {Stores::cached, Stores::streamed}) {
                 softmax(kernels, of, {y.data(), {length}, 1}, stores, 1);
                 all.insert(all.end(), y.begin(), y.end());
             }
-            const Softmax down{type, {length}, rows, scale, {x.data(), {1}, length}, {}};
+            const Softmax down{type, {length}, rows, scale, false, {x.data(), {1}, length}, {}};
             softmax(kernels, down, {y.data(), {1}, length}, Stores::cached, 1);
             all.insert(all.end(), y.begin(), y.end());
             std::vector<double> logs(length);

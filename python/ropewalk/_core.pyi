@@ -46,6 +46,7 @@ def softmax(
     out: NDArray[Any],
     mask: NDArray[np.bool_] | None,
     scale: float,
+    in_float64: bool,
     streamed: bool,
     threads: int,
     /,

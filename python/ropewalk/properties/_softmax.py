@@ -27,9 +27,9 @@ def softmax_sum(x: ArrayLike, /, *, softmax: Softmax = softmax) -> Measurement:
     Returns
     -------
     Measurement
-        The largest ``|sum of a row - 1|``, weights summed without rounding. The bound is ``u +
-        length (2**-53 + s)``, with u half the spacing of the numbers above 1, and s half the
-        smallest number above 0.
+        The largest ``|sum of a row - 1|``, weights summed without rounding. The bound is ``u + d +
+        length (2**-53 + s)``, with u half the spacing of the numbers above 1, s half the smallest
+        number above 0, and d = ``2**-23``, or 0 in float64.
 
     Raises
     ------
@@ -45,9 +45,10 @@ def softmax_sum(x: ArrayLike, /, *, softmax: Softmax = softmax) -> Measurement:
     Notes
     -----
     Each weight is rounded by at most u of itself, and together the weights are 1: so the sum is
-    within u of 1 however long the row is, 2**-24 in float32. What a long row adds is the rounding
-    of the denominator, which is summed in float64, and in float16 the weights too small to keep all
-    bits. Software that sums the denominator in float32 one by one stops at 2**24 equal logits.
+    within u of 1 however long the row is, 2**-24 in float32, but for the rounding of the
+    denominator. It is summed in float64, but of float32 and float16 four in float32 at a time: two
+    roundings, which are d. In float16 some weights are too small to keep all bits. Software that
+    sums the denominator in float32 one by one stops at 2**24 equal logits.
 
     References
     ----------
@@ -70,7 +71,8 @@ def softmax_sum(x: ArrayLike, /, *, softmax: Softmax = softmax) -> Measurement:
     length = logits.shape[-1]
     weights = softmax(logits).reshape(-1, length).tolist()
     smallest = float(np.finfo(logits.dtype).smallest_subnormal)
-    bound = unit(logits) + length * (2.0**-53 + smallest / 2)
+    denominator = 0 if logits.dtype == np.float64 else 2.0**-23
+    bound = unit(logits) + denominator + length * (2.0**-53 + smallest / 2)
     return Measurement(largest([math.fsum([*row, -1.0]) for row in weights]), bound)
 
 

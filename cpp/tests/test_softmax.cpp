@@ -1,0 +1,88 @@
+// Weights of softmax in float32 on every target: how far they are off, that neighbouring logits
+// keep their order, and that all targets have the same bits.
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <vector>
+
+#include "targets/dispatch.hpp"
+
+namespace {
+
+using ropewalk::Kernels;
+
+int failures = 0;
+
+void expect(bool condition, const char* isa, const char* what) {
+    if (!condition) {
+        std::printf("%s: %s\n", isa, what);
+        ++failures;
+    }
+}
+
+// Beside a greatest logit of 0: e^x times a power of two.
+std::vector<float> weights_of(const Kernels& kernels, const std::vector<float>& x) {
+    std::vector<float> weights(x.size());
+    double sums[16] = {};
+    kernels.softmax32.weigh(x.data(), static_cast<std::int64_t>(x.size()), 0.0F, 1.0,
+                            weights.data(), sums);
+    return weights;
+}
+
+// Neighbours of a range of logits below 0, from the smallest on.
+template <class Function>
+void each_part(float from, float to, Function function) {
+    constexpr std::size_t most = 1 << 14;
+    for (float x = from; x < to;) {
+        std::vector<float> part;
+        for (; part.size() < most && x < to; x = std::nextafter(x, 0.0F))
+            part.push_back(x);
+        function(part);
+    }
+}
+
+// In units in the last place of the weights.
+double largest_error(const std::vector<float>& x, const std::vector<float>& weights) {
+    double largest = 0;
+    for (std::size_t i = 0; i < x.size(); i += 97) {
+        const double exact = std::ldexp(std::exp(static_cast<double>(x[i])), 26);
+        const double unit = std::ldexp(1.0, std::ilogb(exact) - 23);
+        largest = std::fmax(largest, std::abs(static_cast<double>(weights[i]) - exact) / unit);
+    }
+    return largest;
+}
+
+bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
+    return std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+}
+
+// Every float32 between the first and the last of a few dozen powers of two would be too many:
+// these cover every remainder of a logit with as many bits as one has, and large exponents.
+void check() {
+    const auto all = ropewalk::supported_kernels();
+    double error = 0;
+    for (const float begin : {-1.0F, -3.0F, -100.0F}) {
+        float before = 0;
+        each_part(begin, begin < -50 ? begin + 2 : begin / 2, [&](const std::vector<float>& x) {
+            const std::vector<float> there = weights_of(*all.back(), x);
+            for (const float weight : there) {
+                expect(weight >= before, all.back()->isa, "a larger logit has a smaller weight");
+                before = weight;
+            }
+            error = std::fmax(error, largest_error(x, there));
+            for (const Kernels* kernels : all)
+                expect(same_bits(weights_of(*kernels, x), there), kernels->isa, "other bits");
+        });
+    }
+    std::printf("e^x of softmax in float32: %.3f units\n", error);
+    expect(error < 1.1, all.back()->isa, "e^x is off by more than 1.1 units");
+}
+
+} // namespace
+
+int main() {
+    check();
+    std::printf("%d failures\n", failures);
+    return failures == 0 ? 0 : 1;
+}
