@@ -347,6 +347,7 @@ void softmax_rows(const T* x, std::int64_t x_stride, T* y, std::int64_t y_stride
     T greatest[std::size_t{most}];
     alignas(64) double lanes[std::size_t{most}][std::size_t{softmax_lanes}];
     double sums[std::size_t{most}];
+    bool guesses = scale == 1;
     for (std::int64_t first = 0; first < rows; first += at_once) {
         const std::int64_t now = rows - first < at_once ? rows - first : at_once;
         const T* const from = x + first * x_stride;
@@ -356,10 +357,9 @@ void softmax_rows(const T* x, std::int64_t x_stride, T* y, std::int64_t y_stride
             sums[i] = 0;
         if constexpr (sizeof(T) == sizeof(float)) {
             const GuessedWeights<S> weight(*from);
-            if (scale == 1)
-                for (std::int64_t i = 0; i < now; ++i)
-                    sums[i] = weigh_by_guess<S>(from + i * x_stride, length, weight,
-                                                weights + i * stride);
+            for (std::int64_t i = 0; i < now && guesses; ++i)
+                sums[i] =
+                    weigh_by_guess<S>(from + i * x_stride, length, weight, weights + i * stride);
         }
         const auto each_left = [&](auto function) {
             for (std::int64_t i = 0; i < now; ++i)
@@ -367,6 +367,7 @@ void softmax_rows(const T* x, std::int64_t x_stride, T* y, std::int64_t y_stride
                     function(i);
         };
         each_left([&](std::int64_t i) {
+            guesses = false; // the rows that follow are as far apart
             greatest[i] = largest_element<S, T>(from + i * x_stride, length);
         });
         each_left([&](std::int64_t i) {
