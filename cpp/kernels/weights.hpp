@@ -1,0 +1,218 @@
+// What softmax computes of sixteen elements at a time, a vector of float32 or two of float64: their
+// weights, the sums of those, and the shares that they have in the sums.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/exponential.hpp"
+#include "kernels/two.hpp"
+
+namespace {
+
+constexpr int softmax_lanes = 16;
+
+template <class S, class T>
+struct Sixteen;
+
+template <class S>
+struct Sixteen<S, float> : S {
+    using Vector = typename S::F32;
+};
+
+template <class S>
+struct Sixteen<S, double> : Two<S> {
+    using Vector = typename Two<S>::F64;
+    static Vector get_some(const double* p, unsigned lanes) {
+        return {S::get_some(p, lanes & 0xff),
+                lanes > 0xff ? S::get_some(p + 8, lanes >> 8) : S::all(0.0)};
+    }
+    static void put_some(double* p, Vector v, unsigned lanes) {
+        S::put_some(p, v.first, lanes & 0xff);
+        if (lanes > 0xff)
+            S::put_some(p + 8, v.second, lanes >> 8);
+    }
+    static Vector select(unsigned lanes, Vector a, Vector b) {
+        return {S::select(lanes & 0xff, a.first, b.first),
+                S::select(lanes >> 8, a.second, b.second)};
+    }
+};
+
+template <class S>
+typename Two<S>::F64 widened(typename S::F32 v) {
+    return {S::widen_low(v), S::widen_high(v)};
+}
+
+// The greatest element, or 0 where there is none but -inf, for -inf minus -inf would be NaN.
+template <class S, class T>
+auto counted(typename Sixteen<S, T>::Vector greatest) {
+    using W = Sixteen<S, T>;
+    const auto nothing = W::all(static_cast<T>(-__builtin_inf()));
+    return W::where_equal(greatest, nothing, W::all(T{0}), greatest);
+}
+
+// Weights e^(scale (x - greatest)) of rows or columns of T that have these greatest elements, but
+// for a factor that all weights of a row share.
+template <class S, class T>
+class Weights;
+
+// The factor is 1. 0 where a weight is no normal number.
+template <class S>
+class Weights<S, double> {
+    using W = Two<S>;
+
+  public:
+    Weights() = default;
+    Weights(typename W::F64 greatest, double scale)
+        : greatest_(counted<S, double>(greatest)), scale_(W::all(scale)) {}
+    typename W::F64 of(typename W::F64 x) const {
+        return exponential<W, double>(W::mul(W::sub(x, greatest_), scale_));
+    }
+
+  private:
+    typename W::F64 greatest_, scale_;
+};
+
+// 2^-shift e^x, or 0 where it is not much larger than the smallest normal number, or less.
+// Whatever rounding does here, of a larger x it does not make less.
+template <class S>
+typename S::F32 scaled_down(const Power<S, float>& power, typename S::F32 shift) {
+    auto n = S::sub(power.n, shift);
+    if constexpr (!S::scales_to_infinity)
+        n = S::min(n, S::all(127.0F));
+    const auto of_rest = S::add(power.of_rest_less_one(), S::all(1.0F));
+    return S::scale_or_zero(of_rest, n, n, S::all(-125.0F));
+}
+
+// 2^-shift e^(scale (x - origin)). The origin is 0, or the greatest element where its logit is so
+// large that those which weigh anything beside it are half as large to twice as large: so
+// differences are exact. The shift makes the greatest weight about 2^26, so that weights are normal
+// numbers, even where they no longer are once they are divided by their sum.
+template <class S>
+class Weights<S, float> {
+    using F32 = typename S::F32;
+
+  public:
+    Weights() = default;
+    Weights(F32 greatest, double scale) : scale_(S::all(static_cast<float>(scale))) {
+        const double rest = scale - static_cast<double>(static_cast<float>(scale));
+        scale_rest_ = S::all(static_cast<float>(rest));
+        const F32 zero = S::all(0.0F), top = counted<S, float>(greatest);
+        const F32 logit = S::mul(top, scale_), size = S::max(logit, S::sub(zero, logit));
+        origin_ = S::where_less(size, S::all(256.0F), zero, top);
+        shift_ = S::sub(power_of(top).n, S::all(26.0F));
+    }
+    F32 of(F32 x) const { return scaled_down<S>(power_of(x), shift_); }
+
+  private:
+    Power<S, float> power_of(F32 x) const {
+        const F32 difference = S::sub(x, origin_), logit = S::mul(difference, scale_);
+        const F32 rest = S::fms(difference, scale_, logit);
+        return Power<S, float>(logit, S::fma(difference, scale_rest_, rest));
+    }
+
+    F32 scale_, scale_rest_, origin_, shift_;
+};
+
+// 2^-shift e^x, where it is guessed that the greatest logit is not far from some other. If the sum
+// of these weights agrees, shares have the bits that those above give, for powers of two do not
+// round; and nobody had to look for the greatest element.
+template <class S>
+class GuessedWeights {
+    using F32 = typename S::F32;
+
+  public:
+    // What agrees is not so large that its origin would be another.
+    explicit GuessedWeights(float some) {
+        const float near = some > -200 && some < 200 ? some : 0;
+        shift_ = S::sub(Power<S, float>(S::all(near)).n, S::all(48.0F));
+    }
+    F32 of(F32 x) const { return scaled_down<S>(Power<S, float>(x), shift_); }
+    // Nothing was infinite, and nothing became 0 that would not be if it were divided by the sum.
+    static bool agrees(double sum) { return sum >= 0x1p26 && sum <= 0x1p96; }
+
+  private:
+    F32 shift_;
+};
+
+// What is added to sums: so many weights of a lane at a time, those that are missing as 0.
+template <class S, class T>
+class Sum {
+    using Vector = typename Sixteen<S, T>::Vector;
+
+  public:
+    static constexpr int at_once = sizeof(T) == sizeof(float) ? 4 : 1;
+
+    explicit Sum(const double* sums) : sum_(Two<S>::get(sums)) {}
+    void add(const Vector (&weights)[std::size_t{at_once}]) {
+        if constexpr (at_once == 1)
+            sum_ = Two<S>::add(sum_, weights[0]);
+        else
+            sum_ = Two<S>::add(sum_, widened<S>(S::add(S::add(weights[0], weights[1]),
+                                                       S::add(weights[2], weights[3]))));
+    }
+    void put(double* sums) const { Two<S>::put(sums, sum_); }
+
+  private:
+    typename Two<S>::F64 sum_;
+};
+
+// Weights divided by their sums, or 0 where nothing was summed: the greatest element counts 1/2 and
+// more.
+template <class S, class T>
+class Shares;
+
+template <class S>
+class Shares<S, double> {
+    using F64 = typename Two<S>::F64;
+
+  public:
+    Shares() = default;
+    explicit Shares(double sum) : inverse_(Two<S>::all(sum < 0.5 ? 0 : 1 / sum)) {}
+    explicit Shares(F64 sum) : inverse_{inverse_of(sum.first), inverse_of(sum.second)} {}
+    F64 of(F64 weight) const { return Two<S>::mul(weight, inverse_); }
+    F64 inverse() const { return inverse_; }
+
+  private:
+    static typename S::F64 inverse_of(typename S::F64 sum) {
+        return S::where_less(sum, S::all(0.5), S::all(0.0), S::div(S::all(1.0), sum));
+    }
+    F64 inverse_;
+};
+
+template <class S>
+class Shares<S, float> {
+    using F32 = typename S::F32;
+    using F64 = typename Two<S>::F64;
+
+  public:
+    Shares() = default;
+    explicit Shares(double sum) : wide_(sum), least_(S::all(static_cast<float>(least * sum))) {
+        const double inverse = sum < 0.5 ? 0 : 1 / sum;
+        const auto most = static_cast<float>(inverse);
+        inverse_ = S::all(most), rest_ = S::all(static_cast<float>(inverse - double{most}));
+    }
+    explicit Shares(F64 sum)
+        : wide_(sum), least_(joined(Two<S>::mul(Two<S>::all(least), sum))),
+          inverse_(joined(wide_.inverse())),
+          rest_(joined(Two<S>::sub(wide_.inverse(), widened<S>(inverse_)))) {}
+    // To make a float32 below the normal numbers takes some processors a hundred times as long,
+    // unless by rounding a float64.
+    F32 of(F32 weight) const {
+        if (S::all_less(least_, weight)) [[likely]]
+            return of_large(weight);
+        const F32 large = S::where_less(weight, least_, S::all(0.0F), weight);
+        const F32 share = joined(wide_.of(widened<S>(weight)));
+        return S::where_less(weight, least_, share, of_large(large));
+    }
+
+  private:
+    static constexpr double least = 0x1p-90;
+    F32 of_large(F32 weight) const { return S::fma(weight, inverse_, S::mul(weight, rest_)); }
+    static F32 joined(F64 v) { return S::join(v.first, v.second); }
+
+    Shares<S, double> wide_;
+    F32 least_, inverse_, rest_; // of the inverse
+};
+
+} // namespace
