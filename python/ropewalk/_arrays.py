@@ -21,6 +21,7 @@ LARGEST_WINDOW = 2**62  # more than any two positions are apart, and no overflow
 STREAMED_BYTES = 16 << 20
 Pairing = Literal["interleaved", "half"]
 Window = tuple[int | None, int | None]
+Precision = Literal["float64"]
 _INTERLEAVED, _HALF = "interleaved", "half"
 
 _FLOAT64 = np.dtype(np.float64)
@@ -81,6 +82,14 @@ def choice(name: str, value: object, allowed: Sequence[str]) -> None:
     if not isinstance(value, str) or value not in allowed:
         msg = f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}"
         raise ValueError(msg)
+
+
+def in_float64(precision: object) -> bool:
+    """Tell whether float32 is to be computed in float64, as a `Precision` says."""
+    if precision is None:
+        return False
+    choice("precision", precision, ("float64",))
+    return True
 
 
 def boolean(name: str, value: object) -> bool:

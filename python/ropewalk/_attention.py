@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ropewalk import _arrays, _core
-from ropewalk._arrays import Window
-from ropewalk._attention_problem import Precision, Problem
+from ropewalk._arrays import Precision, Window
+from ropewalk._attention_problem import Problem
 from ropewalk._runtime import get_num_threads
 
 

@@ -2,16 +2,15 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ropewalk import _arrays, _core
-from ropewalk._arrays import Window
+from ropewalk._arrays import Precision, Window
 from ropewalk._runtime import get_num_threads
 
-Precision = Literal["float64"]
 # What is computed with, its largest and its smallest normal number.
 _FLOAT32 = np.dtype(np.float32), (2 - 2.0**-23) * 2.0**127, 2.0**-126
 _FLOAT64 = np.dtype(np.float64), (1 - 2.0**-53) * 2.0**1023 * 2, 2.0**-1022
@@ -49,9 +48,7 @@ class Problem:
         self.keys = self.arrays[1].shape[-2]
         self.pairs = (*self.leading, self.queries, self.keys)
 
-        if precision is not None:
-            _arrays.choice("precision", precision, ("float64",))
-        self.in_float64 = precision is not None
+        self.in_float64 = _arrays.in_float64(precision)
         wide = self.in_float64 or self.dtype.type is np.float64
         limits: tuple[np.dtype[Any], float, float] = _FLOAT64 if wide else _FLOAT32
         self.computed, self.largest, smallest = limits

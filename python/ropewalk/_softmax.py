@@ -1,14 +1,13 @@
 """Softmax and the logarithm of its sum, over any axis."""
 
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ropewalk import _arrays, _core
+from ropewalk._arrays import Precision
 from ropewalk._runtime import get_num_threads
-
-Precision = Literal["float64"]
 
 
 def softmax(
@@ -106,8 +105,7 @@ def softmax(
     along = _arrays.axis_of(axis, array)
     factor = _arrays.finite_number("scale", scale)
     counts = _counts(mask, array)
-    if precision is not None:
-        _arrays.choice("precision", precision, ("float64",))
+    in_float64 = _arrays.in_float64(precision)
     result, source, target = _arrays.row_result("x", array, out, counts)
     streamed = _arrays.streams(source, target, out)
     if array.size:
@@ -116,7 +114,7 @@ def softmax(
             _with_last(target, along),
             None if counts is None else _with_last(counts, along),
             factor,
-            precision is not None,
+            in_float64,
             streamed,
             threads,
         )

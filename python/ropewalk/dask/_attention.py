@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 
 import ropewalk as rw
 from ropewalk import _arrays
-from ropewalk._arrays import Window
-from ropewalk._attention_problem import Precision, Problem
+from ropewalk._arrays import Precision, Window
+from ropewalk._attention_problem import Problem
 from ropewalk.dask._chunks import (
     Chunks,
     aligned,
