@@ -109,7 +109,7 @@ def test_softmax_is_exact(
     elif dtype == "float32":
         assert (error <= 0.5 * ulp(exact, dtype) + in_float64).all()
     else:  # by way of float32
-        assert (error <= 0.5 * ulp(exact, dtype) + 2.0**-23 * exact).all()
+        assert (error <= 0.5 * ulp(exact, dtype) + in_float64 + 2.0**-24 * exact).all()
 
 
 @hard_rows
@@ -191,8 +191,7 @@ def test_weights_where_another_power_of_two_begins() -> None:
     exact = np.array([float(power / total) for power in powers])
     y = rw.softmax(row)
     assert (np.abs(y - exact) <= 0.5 * ulp(exact, "float32") + IN_FLOAT32 * exact).all()
-    for around in y[:-1].reshape(x.shape):
-        assert (np.diff(around) >= 0).all()
+    assert (np.diff(y) >= 0).all()
 
 
 @pytest.mark.parametrize("first", [0.0, -300.0, 300.0, -INF, 1e30, INF, NAN])
