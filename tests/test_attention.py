@@ -38,8 +38,8 @@ def allowed_errors(
     A logit is a dot product of d terms (d roundings), times a scale that is itself rounded (4), a
     soft cap (a cap and a factor that are rounded, a product, a tanh of up to 3 ulp, and a product
     with the cap: 11), a bias and a slope (5), each relative to at most the sum of the sizes of all
-    that is added; then the largest logit is subtracted, and the exponential is off by up to 1 ulp,
-    which is 2 units. If logit j is off by d_j at most, the weights are e^(d_j) a_j / sum a e^d, so
+    that is added; then the largest logit is subtracted, and the exponential is off by up to 1.1
+    ulp, which is 2.2 units. If logit j is off by d_j at most, the weights are e^(d_j) a_j / sum a e^d, so
     that the output is off by sum a_j (e^(d_j) - 1) (v_j - o) / sum a e^d. Sums of as many terms as
     are added `in_a_row`, and of a quarter of them for the denominator, round so often, relative to
     sum a |v|.
@@ -51,8 +51,8 @@ def allowed_errors(
     top = np.maximum(expected.biased.max(axis=-1, initial=-INF), sinks)
     top = np.where(np.isneginf(top), 0, top)
     below = np.where(np.isneginf(expected.biased), 0, top[..., None] - expected.biased)
-    of_logits = unit * ((dim + 20) * biased + below + 2)
-    of_sinks = np.where(np.isneginf(sinks), 0, unit * (np.abs(sinks) + top - sinks + 2))
+    of_logits = unit * ((dim + 20) * biased + below + 2.2)
+    of_sinks = np.where(np.isneginf(sinks), 0, unit * (np.abs(sinks) + top - sinks + 2.2))
     of_sums = unit * (in_a_row / 4 + 4)
 
     weights = expected.weights
