@@ -104,6 +104,27 @@ multiply(const T* x, std::int64_t x_apart, std::int64_t x_step, const T* y, std:
             step();
 }
 
+// The largest and the smallest logit of each query in a block; no smallest one is above 0.
+template <class S, class T>
+struct Extremes {
+    VectorOf<S, T> largest = S::all(static_cast<T>(-infinity)), smallest = S::all(T{0});
+
+    Extremes() = default;
+    Extremes(VectorOf<S, T> largest_of, VectorOf<S, T> smallest_of)
+        : largest(largest_of), smallest(smallest_of) {}
+    Extremes(const Tile<T>& tile, std::int64_t at)
+        : largest(S::get(tile.largest + at)), smallest(S::get(tile.smallest + at)) {}
+    void take(VectorOf<S, T> logit) { join({logit, logit}); }
+    void join(const Extremes& more) {
+        largest = S::max(largest, more.largest);
+        smallest = S::min(more.smallest, smallest); // which a NaN does not change
+    }
+    void put(const Tile<T>& tile, std::int64_t at) const {
+        S::put(tile.largest + at, largest);
+        S::put(tile.smallest + at, smallest);
+    }
+};
+
 template <class S, class T, int rows, int vectors, int first = 0, class Fetch = FetchNothing>
 void score_keys(const Tile<T>& tile, const Rows& keys, std::int64_t key, T scale,
                 const Fetch& fetch = {}) {
@@ -115,14 +136,24 @@ void score_keys(const Tile<T>& tile, const Rows& keys, std::int64_t key, T scale
     Sums<S, T, rows, vectors> sums;
     multiply<S, T, rows, vectors, first>(static_cast<const T*>(keys.first) + key * keys.stride,
                                          keys.stride, 1, tile.queries, tile.dim, sums, fetch);
-    for (int row = 0; row < rows; ++row)
-        for (int v = first; v < vectors; ++v)
-            S::put(logits + (row * vectors + v) * lanes, S::mul(S::all(scale), sums.at[row][v]));
+#pragma GCC unroll 4
+    for (int v = first; v < vectors; ++v) {
+        Extremes<S, T> extremes(tile, v * lanes);
+#pragma GCC unroll 8
+        for (int row = 0; row < rows; ++row) {
+            const auto logit = S::mul(S::all(scale), sums.at[row][v]);
+            S::put(logits + (row * vectors + v) * lanes, logit);
+            extremes.take(logit);
+        }
+        extremes.put(tile, v * lanes);
+    }
 }
 
 template <class S, class T>
 void score(const Tile<T>& tile, const Rows& keys, T scale, const Rows* values) {
     with_vectors(tile.vectors, [&]<int vectors>() {
+        for (int v = 0; v < vectors; ++v)
+            Extremes<S, T>().put(tile, v * Lanes<S, T>::count);
         std::int64_t key = 0;
         for (; key + S::tile_rows <= keys.count; key += S::tile_rows)
             if (values != nullptr) {
@@ -183,39 +214,41 @@ bool any_masked(VectorOf<S, T> smallest) {
     return any;
 }
 
+// Those of the logits as they are now.
+template <class S, class T>
+void find_extremes(const Tile<T>& tile) {
+    constexpr int lanes = Lanes<S, T>::count, turns = 4; // which need not wait for each other
+    const int row = tile.vectors * lanes;
+    for (int at = 0; at < row; at += lanes) {
+        const std::int64_t keys = tile.keys[at / lanes];
+        Extremes<S, T> extremes[turns];
+        std::int64_t key = 0;
+        for (; key + turns <= keys; key += turns)
+#pragma GCC unroll 4
+            for (int i = 0; i < turns; ++i)
+                extremes[i].take(S::get(tile.logits + (key + i) * row + at));
+        for (; key < keys; ++key)
+            extremes[0].take(S::get(tile.logits + key * row + at));
+        extremes[0].join(extremes[1]);
+        extremes[2].join(extremes[3]);
+        extremes[0].join(extremes[2]);
+        extremes[0].put(tile, at);
+    }
+}
+
 template <class S, class T>
 bool raise(const Tile<T>& tile) {
     using Vector = VectorOf<S, T>;
     constexpr int lanes = Lanes<S, T>::count;
-    const int row = tile.vectors * lanes;
-    // Four take turns, and need not wait for each other.
-    Vector smallest[4], largest[4];
-    for (Vector& of : smallest)
-        of = S::all(T{0});
-    for (int at = 0; at < row; at += lanes) {
-        const std::int64_t keys = tile.keys[at / lanes];
+    Vector smallest = S::all(T{0});
+    for (int at = 0; at < tile.vectors * lanes; at += lanes) {
         const Vector before = S::get(tile.maximum + at);
-        for (Vector& of : largest)
-            of = before;
-        const auto take = [&](std::int64_t key, int i) {
-            const Vector logit = S::get(tile.logits + key * row + at);
-            largest[i] = S::max(largest[i], logit);
-            smallest[i] = S::min(logit, smallest[i]); // which a NaN does not change
-        };
-        std::int64_t key = 0;
-        for (; key + 4 <= keys; key += 4)
-#pragma GCC unroll 4
-            for (int i = 0; i < 4; ++i)
-                take(key + i, i);
-        for (; key < keys; ++key)
-            take(key, 0);
-        const Vector maximum =
-            S::max(S::max(largest[0], largest[1]), S::max(largest[2], largest[3]));
+        const Vector maximum = S::max(before, S::get(tile.largest + at));
         S::put(tile.maximum + at, maximum);
         rescale<S>(before, finite_maximum<S, T>(maximum), tile.sum + at, tile.rescale + at);
+        smallest = S::min(S::get(tile.smallest + at), smallest);
     }
-    return any_masked<S, T>(
-        S::min(S::min(smallest[0], smallest[1]), S::min(smallest[2], smallest[3])));
+    return any_masked<S, T>(smallest);
 }
 
 template <class S, class T>

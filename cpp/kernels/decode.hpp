@@ -151,6 +151,33 @@ void score_few_of(const Tile<T>& tile, const Rows& keys, T scale) {
     });
 }
 
+template <class S, class T>
+void find_extremes_few(const Tile<T>& tile) {
+    constexpr int lanes = Lanes<S, T>::count;
+    const std::int64_t keys = tile.keys[0];
+    for (int query = 0; query < tile.vectors; ++query) {
+        const T* const logits = tile.logits + query * block_keys;
+        Extremes<S, T> extremes;
+        std::int64_t key = 0;
+        for (; key + lanes <= keys; key += lanes)
+            extremes.take(S::get(logits + key));
+        T largest[std::size_t{lanes}], smallest[std::size_t{lanes}];
+        S::put(largest, extremes.largest);
+        S::put(smallest, extremes.smallest);
+        T most = largest[0], least = smallest[0];
+        const auto take = [&](T above, T below) {
+            most = most > above ? most : above;
+            least = below < least ? below : least;
+        };
+        for (int lane = 1; lane < lanes; ++lane)
+            take(largest[lane], smallest[lane]);
+        for (; key < keys; ++key)
+            take(logits[key], logits[key]);
+        tile.largest[query] = most;
+        tile.smallest[query] = least;
+    }
+}
+
 template <class S, class T, class Data>
 void score_few(const Tile<T>& tile, const Rows& keys, T scale, const Rows*) {
     if (tile.dim == 64)
@@ -159,6 +186,7 @@ void score_few(const Tile<T>& tile, const Rows& keys, T scale, const Rows*) {
         score_few_of<S, T, Data, 128>(tile, keys, scale);
     else
         score_few_of<S, T, Data, 0>(tile, keys, scale);
+    find_extremes_few<S>(tile);
 }
 
 template <class S, class T>
@@ -173,37 +201,19 @@ void cap_few(const Tile<T>& tile, T cap) {
 
 template <class S, class T>
 bool raise_few(const Tile<T>& tile) {
-    using Vector = VectorOf<S, T>;
-    const std::int64_t keys = tile.keys[0];
-    constexpr int lanes = Lanes<S, T>::count;
-    Vector smallest = S::all(T{0});
+    bool masked = false;
     for (int query = 0; query < tile.vectors; ++query) {
-        T* const logits = tile.logits + query * block_keys;
-        const T before = tile.maximum[query];
-        Vector largest = S::all(before);
-        std::int64_t key = 0;
-        for (; key + lanes <= keys; key += lanes) {
-            const Vector logit = S::get(logits + key);
-            largest = S::max(largest, logit);
-            smallest = S::min(logit, smallest);
-        }
-        T of_lanes[std::size_t{lanes}];
-        S::put(of_lanes, largest);
-        T maximum = before;
-        for (const T lane : of_lanes)
-            maximum = maximum > lane ? maximum : lane;
-        for (; key < keys; ++key) {
-            maximum = maximum > logits[key] ? maximum : logits[key];
-            smallest = S::min(S::all(logits[key]), smallest);
-        }
+        const T before = tile.maximum[query], largest = tile.largest[query];
+        const T maximum = before > largest ? before : largest;
         tile.maximum[query] = maximum;
         const T least = maximum == static_cast<T>(-infinity) ? T{0} : maximum;
         const double by =
             exponential_of<S>(static_cast<double>(before) - static_cast<double>(least));
         tile.rescale[query] = by;
         tile.sum[query] *= by;
+        masked |= tile.smallest[query] == static_cast<T>(-infinity);
     }
-    return any_masked<S, T>(smallest);
+    return masked;
 }
 
 template <class S, class T>

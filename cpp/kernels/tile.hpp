@@ -27,13 +27,14 @@ template <class T>
 struct Tile {
     int vectors; // or queries, where they are few
     std::int64_t dim, value_dim;
-    const T* queries; // (dim, queries)
-    T* logits;        // (keys of a block, queries), in whose place the weights come
-    T* maximum;       // of all logits so far
-    double* sum;      // of all weights so far, e^(logit - maximum)
-    double* rescale;  // e^(maximum before this block - maximum)
-    double* output;   // (value_dim, queries): the sum of weights times values
-    bool empty;       // whether output has never been written
+    const T* queries;      // (dim, queries)
+    T* logits;             // (keys of a block, queries), in whose place the weights come
+    T *largest, *smallest; // logits of the block; no smallest is above 0
+    T* maximum;            // of all logits so far
+    double* sum;           // of all weights so far, e^(logit - maximum)
+    double* rescale;       // e^(maximum before this block - maximum)
+    double* output;        // (value_dim, queries): the sum of weights times values
+    bool empty;            // whether output has never been written
     // How many keys of the block a vector meets, and none fewer than the one before, so that causal
     // queries do not score what they do not see. Where queries are few, the first is for all.
     std::int64_t keys[most_vectors];
@@ -43,12 +44,14 @@ struct Tile {
 // weight that is no normal number.
 template <class T>
 struct TileKernels {
-    // logits = scale times keys times queries. Where queries are lanes, the values, unless null,
-    // and the next keys are fetched meanwhile.
+    // logits = scale times keys times queries, and the largest and smallest of all keys. Where
+    // queries are lanes, the values, unless null, and the next keys are fetched meanwhile.
     void (*score)(const Tile<T>& tile, const Rows& keys, T scale, const Rows* values);
     // logits = cap tanh(logits / cap)
     void (*cap)(const Tile<T>& tile, T cap);
-    // Takes logits into the maximum, and scales the sum so far; says whether one is -inf.
+    // The largest and the smallest again, where logits have changed, or a vector meets fewer keys.
+    void (*find_extremes)(const Tile<T>& tile);
+    // Takes the largest into the maximum, and scales the sum so far; says whether a logit is -inf.
     bool (*raise)(const Tile<T>& tile);
     // Logits become weights, which are added to the sum.
     void (*weigh)(const Tile<T>& tile);

@@ -29,6 +29,8 @@ class TileTask {
                 a_.value_dim,
                 room_.queries,
                 room_.logits,
+                room_.largest,
+                room_.smallest,
                 room_.maximum,
                 room_.sum,
                 room_.rescale,
@@ -70,18 +72,23 @@ class TileTask {
         const Rows values = rows(values_, a_.value_dim, block, room_.values);
         kernel_.score(tile_, keys_there, static_cast<T>(a_.scale), fetches ? &values : nullptr);
         show(a_.stages.scores, block);
-        if (a_.softcap != 0)
+        const bool capped = a_.softcap != 0, biased = tiling_.bias().data != nullptr,
+                   sloped = a_.slopes.data != nullptr, masked = a_.mask.data != nullptr,
+                   unseen = block.begin < fewest_.begin || block.end > fewest_.end;
+        if (capped)
             kernel_.cap(tile_, static_cast<T>(a_.softcap));
         show(a_.stages.capped, block);
-        if (tiling_.bias().data != nullptr)
+        if (biased)
             add_bias(block);
-        if (a_.slopes.data != nullptr)
+        if (sloped)
             add_slopes(block);
-        if (block.begin < fewest_.begin || block.end > fewest_.end)
+        if (unseen)
             hide_unseen(block);
-        if (a_.mask.data != nullptr)
+        if (masked)
             hide_masked(block);
         show(a_.stages.biased != nullptr ? a_.stages.biased : a_.stages.weights, block);
+        if (capped || biased || sloped || unseen || masked)
+            kernel_.find_extremes(tile_);
         // Zero times NaN is NaN: values of masked keys must not be multiplied.
         const bool selective = kernel_.raise(tile_) && !kernel_.all_finite(values, a_.value_dim);
         if (selective)

@@ -51,7 +51,8 @@ struct Query {
 // What one thread needs for a tile of queries. Made with no memory it says how much it needs.
 template <class T>
 struct Room {
-    T *queries, *logits, *unweighed, *keys, *values, *rows, *maximum, *begin, *end;
+    T *queries, *logits, *unweighed, *keys, *values, *rows, *largest, *smallest, *maximum, *begin,
+        *end;
     double *sum, *rescale, *output, *places, *slopes;
     const T** starts;
     const std::uint8_t** masks;
@@ -70,6 +71,8 @@ struct Room {
         take(keys, converted ? block_keys * a.dim : 0);
         take(values, converted ? block_keys * a.value_dim : 0);
         take(rows, a.type != computed_type<T> ? std::max(a.dim, a.value_dim) * count : 0);
+        take(largest, count);
+        take(smallest, count);
         take(maximum, count);
         take(begin, count);
         take(end, count);

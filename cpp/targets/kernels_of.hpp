@@ -46,6 +46,7 @@ template <class S, class T, class Data>
 constexpr ropewalk::TileKernels<T> few_of() {
     return {score_few<S, T, Data>,
             cap_few<S, T>,
+            find_extremes_few<S, T>,
             raise_few<S, T>,
             weigh_few<S, T>,
             accumulate_few<S, T, Data>,
@@ -58,9 +59,9 @@ template <class S, class T>
 constexpr ropewalk::AttentionKernels<T> attention_of() {
     using Own = FloatData<S, T>;
     ropewalk::AttentionKernels<T> all{Lanes<S, T>::count,
-                                      {score<S, T>, cap<S, T>, raise<S, T>, weigh<S, T>,
-                                       accumulate<S, T>, accumulate_seen<S, T>, divide<S, T>,
-                                       all_finite<S, T, Own>},
+                                      {score<S, T>, cap<S, T>, find_extremes<S, T>, raise<S, T>,
+                                       weigh<S, T>, accumulate<S, T>, accumulate_seen<S, T>,
+                                       divide<S, T>, all_finite<S, T, Own>},
                                       {},
                                       {rows_to_lanes<S, T>, add_bias<S, T>, add_slopes<S, T>,
                                        hide_outside<S, T>, hide_masked<S, T>},

@@ -46,21 +46,17 @@ std::vector<T> exponentials(const Kernels& kernels, std::vector<T> x) {
     const std::size_t room = (block_keys - 1) * lanes;
     for (std::size_t begin = 0; begin < x.size(); begin += room) {
         std::vector<T> logits(block_keys * lanes), maximum(lanes);
-        std::vector<double> sum(lanes), rescale(lanes);
+        std::vector<double> sum(lanes);
         const auto first = x.begin() + static_cast<std::ptrdiff_t>(begin);
         const std::size_t count = std::min(room, x.size() - begin);
         std::copy_n(first, count, logits.begin() + static_cast<std::ptrdiff_t>(lanes));
-        attention.many.weigh({1,
-                              0,
-                              0,
-                              nullptr,
-                              logits.data(),
-                              maximum.data(),
-                              sum.data(),
-                              rescale.data(),
-                              nullptr,
-                              false,
-                              {block_keys}});
+        Tile<T> tile{};
+        tile.vectors = 1;
+        tile.logits = logits.data();
+        tile.maximum = maximum.data();
+        tile.sum = sum.data();
+        tile.keys[0] = block_keys;
+        attention.many.weigh(tile);
         std::copy_n(logits.begin() + static_cast<std::ptrdiff_t>(lanes), count, first);
     }
     return x;
@@ -72,18 +68,11 @@ std::vector<T> tangents(const Kernels& kernels, std::vector<T> x) {
     const auto& attention = kernels_of<T>(kernels);
     const auto lanes = static_cast<std::size_t>(attention.lanes);
     x.resize((x.size() + lanes - 1) / lanes * lanes);
-    attention.many.cap({1,
-                        0,
-                        0,
-                        nullptr,
-                        x.data(),
-                        nullptr,
-                        nullptr,
-                        nullptr,
-                        nullptr,
-                        false,
-                        {static_cast<std::int64_t>(x.size() / lanes)}},
-                       T{1});
+    Tile<T> tile{};
+    tile.vectors = 1;
+    tile.logits = x.data();
+    tile.keys[0] = static_cast<std::int64_t>(x.size() / lanes);
+    attention.many.cap(tile, T{1});
     return x;
 }
 
@@ -160,9 +149,12 @@ void check_turning(const Kernels& kernels) {
     for (std::size_t i = 0; i < outputs.size(); ++i)
         outputs[i] = static_cast<double>(2 * i);
     std::vector<T> back((queries + 1) * columns, T{-1});
-    attention.many.divide(
-        {2, 0, count, nullptr, nullptr, nullptr, sums.data(), nullptr, outputs.data(), false, {}},
-        static_cast<std::int64_t>(queries), back.data());
+    Tile<T> tile{};
+    tile.vectors = 2;
+    tile.value_dim = count;
+    tile.sum = sums.data();
+    tile.output = outputs.data();
+    attention.many.divide(tile, static_cast<std::int64_t>(queries), back.data());
     right = true;
     for (std::size_t i = 0; i < back.size(); ++i) {
         const std::size_t row = i / columns, column = i % columns;
@@ -182,6 +174,22 @@ std::vector<T> numbers(std::size_t count, std::uint64_t seed) {
     return all;
 }
 
+// Checks what a tile of three vectors, or of few queries, says of the logits of its block.
+template <class T>
+void expect_extremes(const Kernels& kernels, const Tile<T>& tile, std::size_t queries, bool few) {
+    for (std::size_t i = 0; i < queries; ++i) {
+        const T* const logits = tile.logits + (few ? i * block_keys : i);
+        const std::size_t apart = few ? 1 : queries;
+        T largest = -std::numeric_limits<T>::infinity(), smallest = 0;
+        for (std::int64_t key = 0; key < tile.keys[few ? 0 : i / (queries / 3)]; ++key) {
+            largest = std::max(largest, logits[static_cast<std::size_t>(key) * apart]);
+            smallest = std::min(smallest, logits[static_cast<std::size_t>(key) * apart]);
+        }
+        expect(tile.largest[i] == largest && tile.smallest[i] == smallest, kernels.isa,
+               "other extremes than the logits have");
+    }
+}
+
 // Three vectors of queries meet two blocks of keys, the second with every change of logits. Returns
 // logits and weights of both, results and maxima.
 template <class T>
@@ -192,13 +200,16 @@ std::vector<T> attended(const Kernels& kernels) {
     const auto query = numbers<T>(dim * queries, 1), key = numbers<T>(2 * keys * dim, 2);
     auto value = numbers<T>(2 * keys * value_dim, 3);
     value[keys * value_dim + 2] = std::numeric_limits<T>::quiet_NaN(); // of a key that none sees
-    std::vector<T> logits(block_keys * queries), maximum(queries, -std::numeric_limits<T>::max());
+    std::vector<T> logits(block_keys * queries), maximum(queries, -std::numeric_limits<T>::max()),
+        largest(queries), smallest(queries);
     std::vector<double> sum(queries), rescale(queries), output(value_dim * queries, -1e30);
     Tile<T> tile{3,
                  dim,
                  value_dim,
                  query.data(),
                  logits.data(),
+                 largest.data(),
+                 smallest.data(),
                  maximum.data(),
                  sum.data(),
                  rescale.data(),
@@ -239,7 +250,9 @@ std::vector<T> attended(const Kernels& kernels) {
         const ropewalk::Rows rows{key.data() + first * dim, dim, keys};
         const ropewalk::Rows values{value.data() + first * value_dim, value_dim, keys};
         attention.many.score(tile, rows, T{3}, first == 0 ? &values : nullptr);
-        if (first > 0) {
+        if (first == 0)
+            expect_extremes(kernels, tile, queries, false);
+        else {
             attention.many.cap(tile, T{2});
             attention.lane.add_bias(tile, bias_rows.data());
             attention.lane.add_slopes(tile, static_cast<double>(first), places.data(),
@@ -249,6 +262,8 @@ std::vector<T> attended(const Kernels& kernels) {
         }
         show();
         const std::vector<T> unweighed = logits;
+        attention.many.find_extremes(tile);
+        expect_extremes(kernels, tile, queries, false);
         attention.many.raise(tile);
         attention.many.weigh(tile);
         show();
@@ -277,19 +292,27 @@ std::vector<T> attended_by_few(const Kernels& kernels) {
     const auto query = numbers<T>(queries * dim, 1), key = numbers<T>(2 * keys * dim, 2);
     auto value = numbers<T>(2 * keys * value_dim, 3);
     value[keys * value_dim + 2] = std::numeric_limits<T>::quiet_NaN();
-    std::vector<T> logits(queries * block_keys), maximum(queries, -std::numeric_limits<T>::max());
+    std::vector<T> logits(queries * block_keys), maximum(queries, -std::numeric_limits<T>::max()),
+        largest(queries), smallest(queries);
     std::vector<double> sum(queries), rescale(queries), output(value_dim * queries, -1e30);
-    Tile<T> tile{queries,        dim,        value_dim,      query.data(),  logits.data(),
-                 maximum.data(), sum.data(), rescale.data(), output.data(), true,
+    Tile<T> tile{queries,         dim,
+                 value_dim,       query.data(),
+                 logits.data(),   largest.data(),
+                 smallest.data(), maximum.data(),
+                 sum.data(),      rescale.data(),
+                 output.data(),   true,
                  {keys}};
     for (const std::int64_t first : {std::int64_t{0}, keys}) {
         const ropewalk::Rows rows{key.data() + first * dim, dim, keys};
         const ropewalk::Rows values{value.data() + first * value_dim, value_dim, keys};
         few.score(tile, rows, T{3}, nullptr);
+        expect_extremes(kernels, tile, queries, true);
         few.cap(tile, T{2});
         for (std::size_t i = 0; i < queries; ++i)
             logits[i * block_keys] = -std::numeric_limits<T>::infinity();
         const std::vector<T> unweighed = logits;
+        few.find_extremes(tile);
+        expect_extremes(kernels, tile, queries, true);
         few.raise(tile);
         few.weigh(tile);
         if (few.all_finite(values, value_dim))
