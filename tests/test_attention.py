@@ -29,6 +29,9 @@ dtypes = pytest.mark.parametrize("dtype", DTYPES)
 
 # How far a result may be from the exact one
 
+# Beside the largest weight smaller ones are 0.
+SMALLEST_WEIGHT = {"float32": 2.0**-100, "float64": 2.0**-1022}
+
 
 def allowed_errors(
     expected: reference.Attention, call: "Call", unit: float, in_a_row: int
@@ -39,10 +42,10 @@ def allowed_errors(
     soft cap (a cap and a factor that are rounded, a product, a tanh of up to 3 ulp, and a product
     with the cap: 11), a bias and a slope (5), each relative to at most the sum of the sizes of all
     that is added; then the largest logit is subtracted, and the exponential is off by up to 1.1
-    ulp, which is 2.2 units. If logit j is off by d_j at most, the weights are e^(d_j) a_j / sum a e^d, so
-    that the output is off by sum a_j (e^(d_j) - 1) (v_j - o) / sum a e^d. Sums of as many terms as
-    are added `in_a_row`, and of a quarter of them for the denominator, round so often, relative to
-    sum a |v|.
+    ulp, which is 2.2 units. If logit j is off by d_j at most, the weights are e^(d_j) a_j / sum a
+    e^d, so that the output is off by sum a_j (e^(d_j) - 1) (v_j - o) / sum a e^d. Sums of as many
+    terms as are added `in_a_row`, and of a quarter of them for the denominator, round so often,
+    relative to sum a |v|.
     """
     dim = call.query.shape[-1]
     largest = call.magnitudes
@@ -67,9 +70,8 @@ def allowed_errors(
     off = ((weights * np.expm1(of_logits))[..., None] * spread).sum(axis=-2)
     off += (sink_weights * np.expm1(of_sinks))[..., None] * np.abs(expected.output)
     added = (weights * np.exp(of_logits)) @ np.abs(value)
-    # Weights below the smallest normal number are 0.
     tiny = np.finfo(np.float64 if unit == UNIT["float64"] else np.float32).tiny
-    lost = tiny * weights.shape[-1]
+    lost = SMALLEST_WEIGHT["float64" if unit == UNIT["float64"] else "float32"] * weights.shape[-1]
     return reference.Attention(
         scores=unit * (dim + 4) * largest.scores + tiny,
         capped=unit * (dim + 20) * largest.scores + tiny,

@@ -41,7 +41,7 @@ struct Tile {
 };
 
 // Attention of a tile in float32 or float64. A logit of -inf is masked: its weight is 0, as every
-// weight that is no normal number.
+// weight that is too small to count.
 template <class T>
 struct TileKernels {
     // logits = scale times keys times queries, and the largest and smallest of all keys. Where

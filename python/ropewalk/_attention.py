@@ -125,7 +125,7 @@ def attention(
     The order is scale, softcap, bias and slopes, masks, softmax with sinks. Masked keys and values
     are never looked at, even where they hold NaN; NaN and infinities that a query does see follow
     IEEE rules, and a NaN or +inf logit makes the whole row NaN. A logit of -inf masks its key,
-    however it came. Beside the largest logit a weight that is no normal number is 0. Values may
+    however it came. A weight below 2**-100 of the largest (2**-1022 in float64) is 0. Values may
     overflow from the 128th part of the largest number on.
 
     No array of query length times key length is made: what is needed beside the result does not
