@@ -197,6 +197,7 @@ void cap_few(const Tile<T>& tile, T cap) {
             T* const some = tile.logits + query * block_keys + key;
             S::put(some, capped.of(S::get(some)));
         }
+    find_extremes_few<S>(tile);
 }
 
 template <class S, class T>

@@ -16,18 +16,28 @@ constexpr T largest_finite = static_cast<T>(__DBL_MAX__);
 template <>
 constexpr float largest_finite<float> = __FLT_MAX__;
 
-// logit = function(logit, its key in the block), in one vector, of the keys that it meets from one
-// up to another
+// logit = function(logit, its key in the block), in one vector, of all keys that it meets
 template <class S, class T, class Function>
-void change_logits(const Tile<T>& tile, int at, std::int64_t first, std::int64_t last,
-                   Function function) {
+void change_logits(const Tile<T>& tile, int at, Function function) {
     constexpr int lanes = Lanes<S, T>::count;
     const int row = tile.vectors * lanes;
-    const std::int64_t met = tile.keys[at / lanes], end = met < last ? met : last;
-    for (std::int64_t key = first; key < end; ++key) {
+    const std::int64_t keys = tile.keys[at / lanes];
+    Extremes<S, T> even, odd; // take turns, and need not wait for each other
+    const auto change = [&](std::int64_t key, Extremes<S, T>& extremes) {
         T* const logits = tile.logits + key * row + at;
-        S::put(logits, function(S::get(logits), static_cast<double>(key)));
+        const auto logit = function(S::get(logits), static_cast<double>(key));
+        S::put(logits, logit);
+        extremes.take(logit);
+    };
+    std::int64_t key = 0;
+    for (; key + 2 <= keys; key += 2) {
+        change(key, even);
+        change(key + 1, odd);
     }
+    if (key < keys)
+        change(key, even);
+    even.join(odd);
+    even.put(tile, at);
 }
 
 // -inf masks whatever the logit is; a finite bias does not, even where the sum overflows.
@@ -51,6 +61,7 @@ void add_bias(const Tile<T>& tile, const T* const* rows) {
     alignas(64) T turned[std::size_t{lanes * lanes}];
     for (int at = 0; at < row; at += lanes) {
         const std::int64_t keys = tile.keys[at / lanes];
+        Extremes<S, T> extremes;
         for (std::int64_t key = 0; key < keys; key += lanes) {
             const std::int64_t some = keys - key < lanes ? keys - key : lanes;
             const T* block[std::size_t{lanes}];
@@ -61,9 +72,12 @@ void add_bias(const Tile<T>& tile, const T* const* rows) {
             rows_to_lanes<S, T>(block, some, lanes, turned);
             for (std::int64_t i = 0; i < some; ++i) {
                 T* const logits = tile.logits + (key + i) * row + at;
-                S::put(logits, with_bias<S, T>(S::get(logits), S::get(turned + i * lanes)));
+                const auto logit = with_bias<S, T>(S::get(logits), S::get(turned + i * lanes));
+                S::put(logits, logit);
+                extremes.take(logit);
             }
         }
+        extremes.put(tile, at);
     }
 }
 
@@ -120,16 +134,15 @@ void add_slopes(const Tile<T>& tile, double first, const double* places, const d
                     return bias(low, key);
             };
             if (!in_line<lanes>(places + at, slopes + at))
-                return change_logits<S, T>(tile, at, 0, keys,
-                                           [&](VectorOf<S, T> logit, double key) {
-                                               return with_bias<S, T>(logit, of(first + key));
-                                           });
+                return change_logits<S, T>(tile, at, [&](VectorOf<S, T> logit, double key) {
+                    return with_bias<S, T>(logit, of(first + key));
+                });
             // Those of the last key, of one a vector before it, and so on.
             T biases[std::size_t{block_keys + lanes}];
             for (std::int64_t i = 0; i < keys + lanes - 1; i += lanes)
                 S::put(biases + i, of(end - 1 - static_cast<double>(i)));
             const T* of_key = biases + keys;
-            change_logits<S, T>(tile, at, 0, keys, [&](VectorOf<S, T> logit, double) {
+            change_logits<S, T>(tile, at, [&](VectorOf<S, T> logit, double) {
                 return with_bias<S, T>(logit, S::get(--of_key));
             });
         };
@@ -145,14 +158,17 @@ template <class S, class T>
 void hide_outside(const Tile<T>& tile, std::int64_t first, std::int64_t last, const T* begin,
                   const T* end) {
     constexpr int lanes = Lanes<S, T>::count;
+    const int row = tile.vectors * lanes;
     const auto masked = S::all(static_cast<T>(-infinity));
-    for (int at = 0; at < tile.vectors * lanes; at += lanes) {
+    for (int at = 0; at < row; at += lanes) {
         const auto begins = S::get(begin + at), ends = S::get(end + at);
-        change_logits<S, T>(tile, at, first, last, [&](VectorOf<S, T> logit, double key) {
+        const std::int64_t met = tile.keys[at / lanes];
+        for (std::int64_t key = first; key < (met < last ? met : last); ++key) {
+            T* const logits = tile.logits + key * row + at;
             const auto place = S::all(static_cast<T>(key));
-            const auto seen = S::where_less(place, ends, logit, masked);
-            return S::where_less(place, begins, masked, seen);
-        });
+            const auto seen = S::where_less(place, ends, S::get(logits), masked);
+            S::put(logits, S::where_less(place, begins, masked, seen));
+        }
     }
 }
 
@@ -174,7 +190,7 @@ void cap(const Tile<T>& tile, T cap) {
     constexpr int lanes = Lanes<S, T>::count;
     const Cap<S, T> capped(cap);
     for (int at = 0; at < tile.vectors * lanes; at += lanes)
-        change_logits<S, T>(tile, at, 0, tile.keys[at / lanes],
+        change_logits<S, T>(tile, at,
                             [&](VectorOf<S, T> logit, double) { return capped.of(logit); });
 }
 
@@ -197,6 +213,7 @@ void hide_masked(const Tile<T>& tile, const std::uint8_t* const* rows) {
     const auto masked = S::all(static_cast<T>(-infinity));
     for (int at = 0; at < row; at += lanes) {
         const std::int64_t keys = tile.keys[at / lanes];
+        Extremes<S, T> extremes;
         for (std::int64_t key = 0; key < keys; key += 16) {
             const std::int64_t some = keys - key < 16 ? keys - key : 16;
             typename S::U8 seen[16];
@@ -209,9 +226,12 @@ void hide_masked(const Tile<T>& tile, const std::uint8_t* const* rows) {
             S::transpose(seen);
             for (std::int64_t i = 0; i < some; ++i) {
                 T* const logits = tile.logits + (key + i) * row + at;
-                S::put(logits, S::where_zero(seen[i], masked, S::get(logits)));
+                const auto logit = S::where_zero(seen[i], masked, S::get(logits));
+                S::put(logits, logit);
+                extremes.take(logit);
             }
         }
+        extremes.put(tile, at);
     }
 }
 

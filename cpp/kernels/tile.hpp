@@ -47,9 +47,10 @@ struct TileKernels {
     // logits = scale times keys times queries, and the largest and smallest of all keys. Where
     // queries are lanes, the values, unless null, and the next keys are fetched meanwhile.
     void (*score)(const Tile<T>& tile, const Rows& keys, T scale, const Rows* values);
-    // logits = cap tanh(logits / cap)
+    // logits = cap tanh(logits / cap). What changes all logits leaves their extremes.
     void (*cap)(const Tile<T>& tile, T cap);
-    // The largest and the smallest again, where logits have changed, or a vector meets fewer keys.
+    // The largest and the smallest again, where some logits have changed, or a vector meets fewer
+    // keys.
     void (*find_extremes)(const Tile<T>& tile);
     // Takes the largest into the maximum, and scales the sum so far; says whether a logit is -inf.
     bool (*raise)(const Tile<T>& tile);

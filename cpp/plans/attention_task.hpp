@@ -72,23 +72,18 @@ class TileTask {
         const Rows values = rows(values_, a_.value_dim, block, room_.values);
         kernel_.score(tile_, keys_there, static_cast<T>(a_.scale), fetches ? &values : nullptr);
         show(a_.stages.scores, block);
-        const bool capped = a_.softcap != 0, biased = tiling_.bias().data != nullptr,
-                   sloped = a_.slopes.data != nullptr, masked = a_.mask.data != nullptr,
-                   unseen = block.begin < fewest_.begin || block.end > fewest_.end;
-        if (capped)
+        if (a_.softcap != 0)
             kernel_.cap(tile_, static_cast<T>(a_.softcap));
         show(a_.stages.capped, block);
-        if (biased)
+        if (tiling_.bias().data != nullptr)
             add_bias(block);
-        if (sloped)
+        if (a_.slopes.data != nullptr)
             add_slopes(block);
-        if (unseen)
+        if (block.begin < fewest_.begin || block.end > fewest_.end)
             hide_unseen(block);
-        if (masked)
+        if (a_.mask.data != nullptr)
             hide_masked(block);
         show(a_.stages.biased != nullptr ? a_.stages.biased : a_.stages.weights, block);
-        if (capped || biased || sloped || unseen || masked)
-            kernel_.find_extremes(tile_);
         // Zero times NaN is NaN: values of masked keys must not be multiplied.
         const bool selective = kernel_.raise(tile_) && !kernel_.all_finite(values, a_.value_dim);
         if (selective)
@@ -268,6 +263,13 @@ class TileTask {
             function(room_.tile[i], column(room_.logits, i, block_keys), tile_.keys[i / lanes]);
     }
 
+    // The same, and what it has made of the logits is looked at again.
+    template <class Function>
+    void change_logits(Function function) const {
+        each_query(function);
+        kernel_.find_extremes(tile_);
+    }
+
     // -inf masks whatever the logit is; a finite bias does not, even where the sum overflows.
     static void add(T& logit, T more) {
         if (more == -infinity)
@@ -284,7 +286,7 @@ class TileTask {
             tiling_.kernel().lane.add_bias(tile_, room_.starts);
             return;
         }
-        each_query([&](const Query<T>& query, const Column<T>& logits, std::int64_t keys) {
+        change_logits([&](const Query<T>& query, const Column<T>& logits, std::int64_t keys) {
             for (std::int64_t key = 0; key < keys; ++key)
                 add(logits[key], query.bias[(block.begin + key) * step]);
         });
@@ -296,7 +298,7 @@ class TileTask {
                                              room_.slopes);
             return;
         }
-        each_query([&](const Query<T>& query, const Column<T>& logits, std::int64_t keys) {
+        change_logits([&](const Query<T>& query, const Column<T>& logits, std::int64_t keys) {
             for (std::int64_t key = 0; key < keys; ++key) {
                 const std::int64_t away = std::abs(query.place - block.begin - key);
                 const double more = -query.slope * static_cast<double>(away);
@@ -320,9 +322,9 @@ class TileTask {
             };
             hide(0, in_block(fewest_.begin));
             hide(std::max(in_block(fewest_.begin), in_block(fewest_.end)), keys);
-            return;
+            return kernel_.find_extremes(tile_);
         }
-        each_query([&](const Query<T>& query, const Column<T>& logits, std::int64_t) {
+        change_logits([&](const Query<T>& query, const Column<T>& logits, std::int64_t) {
             for (std::int64_t key = 0; key < in_block(query.seen.begin); ++key)
                 logits[key] = -infinity;
             for (std::int64_t key = in_block(query.seen.end); key < keys; ++key)
@@ -338,7 +340,7 @@ class TileTask {
             tiling_.kernel().lane.hide_masked(tile_, room_.masks);
             return;
         }
-        each_query([&](const Query<T>& query, const Column<T>& logits, std::int64_t met) {
+        change_logits([&](const Query<T>& query, const Column<T>& logits, std::int64_t met) {
             for (std::int64_t key = 0; key < met; ++key)
                 if (query.mask[(block.begin + key) * step] == 0)
                     logits[key] = -infinity;

@@ -68,9 +68,12 @@ std::vector<T> tangents(const Kernels& kernels, std::vector<T> x) {
     const auto& attention = kernels_of<T>(kernels);
     const auto lanes = static_cast<std::size_t>(attention.lanes);
     x.resize((x.size() + lanes - 1) / lanes * lanes);
+    std::vector<T> largest(lanes), smallest(lanes);
     Tile<T> tile{};
     tile.vectors = 1;
     tile.logits = x.data();
+    tile.largest = largest.data();
+    tile.smallest = smallest.data();
     tile.keys[0] = static_cast<std::int64_t>(x.size() / lanes);
     attention.many.cap(tile, T{1});
     return x;
@@ -206,7 +209,7 @@ std::vector<T> attended(const Kernels& kernels) {
     auto value = numbers<T>(2 * keys * value_dim, 3);
     value[keys * value_dim + 2] = std::numeric_limits<T>::quiet_NaN(); // of a key that none sees
     std::vector<T> logits(block_keys * queries), maximum(queries, -std::numeric_limits<T>::max()),
-        largest(queries), smallest(queries);
+        largest(queries, 1e30F), smallest(queries, -1e30F); // of a block before
     std::vector<double> sum(queries), rescale(queries), output(value_dim * queries, -1e30);
     Tile<T> tile{3,
                  dim,
@@ -254,21 +257,26 @@ std::vector<T> attended(const Kernels& kernels) {
     for (const std::int64_t first : {std::int64_t{0}, keys}) {
         const ropewalk::Rows rows{key.data() + first * dim, dim, keys};
         const ropewalk::Rows values{value.data() + first * value_dim, value_dim, keys};
+        const auto look = [&] { expect_extremes(kernels, tile, queries, false); };
         attention.many.score(tile, rows, T{3}, first == 0 ? &values : nullptr);
         if (first == 0)
-            expect_extremes(kernels, tile, queries, false);
+            look();
         else {
             attention.many.cap(tile, T{2});
+            look();
             attention.lane.add_bias(tile, bias_rows.data());
+            look();
             attention.lane.add_slopes(tile, static_cast<double>(first), places.data(),
                                       slopes.data());
+            look();
             attention.lane.hide_outside(tile, 0, keys, begin.data(), end.data());
+            attention.many.find_extremes(tile);
+            look();
             attention.lane.hide_masked(tile, mask_rows.data());
+            look();
         }
         show();
         const std::vector<T> unweighed = logits;
-        attention.many.find_extremes(tile);
-        expect_extremes(kernels, tile, queries, false);
         attention.many.raise(tile);
         attention.many.weigh(tile);
         show();
@@ -298,7 +306,7 @@ std::vector<T> attended_by_few(const Kernels& kernels) {
     auto value = numbers<T>(2 * keys * value_dim, 3);
     value[keys * value_dim + 2] = std::numeric_limits<T>::quiet_NaN();
     std::vector<T> logits(queries * block_keys), maximum(queries, -std::numeric_limits<T>::max()),
-        largest(queries), smallest(queries);
+        largest(queries, 1e30F), smallest(queries, -1e30F); // of a block before
     std::vector<double> sum(queries), rescale(queries), output(value_dim * queries, -1e30);
     Tile<T> tile{queries,         dim,
                  value_dim,       query.data(),
@@ -313,6 +321,7 @@ std::vector<T> attended_by_few(const Kernels& kernels) {
         few.score(tile, rows, T{3}, nullptr);
         expect_extremes(kernels, tile, queries, true);
         few.cap(tile, T{2});
+        expect_extremes(kernels, tile, queries, true);
         for (std::size_t i = 0; i < queries; ++i)
             logits[i * block_keys] = -std::numeric_limits<T>::infinity();
         const std::vector<T> unweighed = logits;
