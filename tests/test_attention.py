@@ -587,6 +587,18 @@ def test_masked_keys_and_values_are_never_read(dtype: str, way: str, queries: in
             assert_same_bits(actual, expected)
 
 
+@dtypes
+@pytest.mark.parametrize("window", [None, (10, 10)])
+def test_each_block_of_each_head_is_looked_at(window: tuple[int, int] | None, dtype: str) -> None:
+    """Several tiles of queries meet a block, or parts of it, and of what is hidden one is NaN."""
+    for head, hidden in ((0, 20), (1, 20), (1, 150), (2, 299)):
+        query, key, value = (rows((3, 300, 4), dtype, seed) for seed in range(3))
+        mask = ~np.isin(np.arange(300), [20, 150, 299])
+        expected = rw.attention(query, key, value, mask=mask, window=window)
+        value[head, hidden] = NAN
+        assert_same_bits(rw.attention(query, key, value, mask=mask, window=window), expected)
+
+
 def test_any_byte_but_0_of_a_mask_is_true() -> None:
     query, key, value = rows((5, 4)), rows((6, 4), seed=1), rows((6, 3), seed=2)
     read = np.array([2, 0, 255, 1, 0, 128], np.uint8)

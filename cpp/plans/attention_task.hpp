@@ -20,7 +20,7 @@ template <class T>
 class TileTask {
   public:
     TileTask(const Tiling<T>& tiling, std::int64_t tile, char* memory)
-        : tiling_(tiling), a_(tiling.attention()), kernel_(tiling.tile_kernels()),
+        : tiling_(tiling), a_(tiling.attention()), index_(tile), kernel_(tiling.tile_kernels()),
           count_(std::min(tiling.queries() - tiling.first_query(tile), tiling.most())),
           padded_(tiling.few() ? count_ : tiling.whole_vectors(count_)),
           room_(a_, tiling.converts(), tiling.most(), memory),
@@ -85,7 +85,7 @@ class TileTask {
             hide_masked(block);
         show(a_.stages.biased != nullptr ? a_.stages.biased : a_.stages.weights, block);
         // Zero times NaN is NaN: values of masked keys must not be multiplied.
-        const bool selective = kernel_.raise(tile_) && !kernel_.all_finite(values, a_.value_dim);
+        const bool selective = kernel_.raise(tile_) && !tiling_.all_finite(index_, block, values);
         if (selective)
             std::copy_n(room_.logits, block_keys * padded_, room_.unweighed);
         kernel_.weigh(tile_);
@@ -402,6 +402,7 @@ class TileTask {
 
     const Tiling<T>& tiling_;
     const Attention& a_;
+    std::int64_t index_; // of the tile
     const TileKernels<T>& kernel_;
     std::int64_t count_, padded_; // queries, and with those that fill the vectors
     Room<T> room_;

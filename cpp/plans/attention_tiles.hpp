@@ -2,6 +2,8 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
+#include <memory>
 #include <type_traits>
 #include <vector>
 
@@ -87,6 +89,26 @@ struct Room {
     }
 };
 
+// Which blocks of values hold neither NaN nor infinity: the first tile that asks looks.
+class FiniteBlocks {
+  public:
+    explicit FiniteBlocks(std::int64_t blocks) : answers_(static_cast<std::size_t>(blocks)) {}
+    template <class Look>
+    bool has(std::int64_t block, Look look) {
+        std::atomic<Answer>& known = answers_[static_cast<std::size_t>(block)];
+        Answer answer = known.load(std::memory_order_relaxed);
+        if (answer == Answer::unknown) {
+            answer = look() ? Answer::yes : Answer::no;
+            known.store(answer, std::memory_order_relaxed);
+        }
+        return answer == Answer::yes;
+    }
+
+  private:
+    enum class Answer : std::uint8_t { unknown, yes, no };
+    std::vector<std::atomic<Answer>> answers_;
+};
+
 // How many indices of the leading axes, next to each other, share keys and values.
 inline std::int64_t shared_by(const Attention& a) {
     if (a.leading.empty())
@@ -108,7 +130,11 @@ class Tiling {
           few_(a_.queries <= kernel().lanes / 2),
           most_(few_ ? std::clamp<std::int64_t>(queries_, 1, most_few) : even_tile()),
           tiles_((queries_ + most_ - 1) / most_),
-          parts_(few_ ? std::max<std::int64_t>(1, (a_.keys + part_keys - 1) / part_keys) : 1) {}
+          parts_(few_ ? std::max<std::int64_t>(1, (a_.keys + part_keys - 1) / part_keys) : 1),
+          blocks_((a_.keys + block_keys - 1) / block_keys) {
+        if (tiles_ > 1)
+            finite_ = std::make_shared<FiniteBlocks>(groups() * blocks_);
+    }
 
     std::int64_t tiles() const { return groups() * tiles_; }
     // Tiles of one group that meet its keys together; threads get four tasks each at least.
@@ -213,6 +239,14 @@ class Tiling {
         const auto* const keys = static_cast<const T*>(keys_of(tile).first);
         return {keys + a_.keys * a_.dim, a_.value_dim, a_.keys};
     }
+    // Whether the values of a block that a tile meets hold neither NaN nor infinity.
+    bool all_finite(std::int64_t tile, Interval block, const Rows& values) const {
+        const auto look = [&] { return tile_kernels().all_finite(values, a_.value_dim); };
+        const std::int64_t end = std::min(a_.keys, block.begin + block_keys);
+        if (tiles_ == 1 || block.begin % block_keys != 0 || block.end < end)
+            return look();
+        return finite_->has(tile / tiles_ * blocks_ + block.begin / block_keys, look);
+    }
     const TileKernels<T>& tile_kernels() const {
         return few_ ? few_kernels(converts() ? computed_type<T> : a_.type) : kernel().many;
     }
@@ -282,7 +316,8 @@ class Tiling {
     const Attention& a_;
     std::int64_t heads_, queries_;
     bool few_;
-    std::int64_t most_, tiles_, parts_;
+    std::int64_t most_, tiles_, parts_, blocks_;
+    std::shared_ptr<FiniteBlocks> finite_; // where tiles share blocks
     const T* packed_ = nullptr;
     std::int64_t first_packed_ = 0;
 };
