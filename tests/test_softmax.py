@@ -197,17 +197,19 @@ def test_weights_where_another_power_of_two_begins() -> None:
 @pytest.mark.parametrize("first", [0.0, -300.0, 300.0, -INF, 1e30, INF, NAN])
 @pytest.mark.parametrize("rest", [0.0, 40.0, -40.0, 200.0, 256.0, -256.0, 1e4, -INF])
 @pytest.mark.parametrize("length", [2, 17, 64, 1024, 3000])
+@pytest.mark.parametrize("scale", [1.0, -3.7])
 def test_where_the_greatest_logit_is_far_from_the_first(
-    first: float, rest: float, length: int
+    scale: float, first: float, rest: float, length: int
 ) -> None:
     """Rows that begin with a wrong guess of it have the bits of columns, where none is made."""
     x = np.full((3, length), rest, np.float32)
     x += rows((3, length), "float32")
     x[:, -1] -= 85  # the share of which is small, and not 0
     x[1, 0] = first
-    expected = rw.softmax(np.ascontiguousarray(x.T), axis=0).T
-    np.testing.assert_array_equal(rw.softmax(x), expected)
-    assert rw.softmax(x, out=x) is x
+    x /= np.float32(scale)
+    expected = rw.softmax(np.ascontiguousarray(x.T), axis=0, scale=scale).T
+    np.testing.assert_array_equal(rw.softmax(x, scale=scale), expected)
+    assert rw.softmax(x, scale=scale, out=x) is x
     np.testing.assert_array_equal(x, expected)
 
 

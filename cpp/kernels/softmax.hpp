@@ -109,8 +109,8 @@ void share_elements(const T* weights, std::int64_t count, double sum, T* y) {
 }
 
 // The sum of weights, or 0 if the guess was wrong, which most often a thousand elements show.
-template <class S>
-double weigh_by_guess(const float* x, std::int64_t length, const GuessedWeights<S>& weight,
+template <class S, class Scale>
+double weigh_by_guess(const float* x, std::int64_t length, const GuessedWeights<S, Scale>& weight,
                       float* weights) {
     alignas(64) double sums[std::size_t{softmax_lanes}] = {};
     double sum = 0;
@@ -140,7 +140,7 @@ void softmax_rows(const T* x, std::int64_t x_stride, T* y, std::int64_t y_stride
     T greatest[std::size_t{most}];
     alignas(64) double lanes[std::size_t{most}][std::size_t{softmax_lanes}];
     double sums[std::size_t{most}];
-    bool guesses = scale == 1;
+    bool guesses = true;
     for (std::int64_t first = 0; first < rows; first += at_once) {
         const std::int64_t now = rows - first < at_once ? rows - first : at_once;
         const T* const from = x + first * x_stride;
@@ -149,10 +149,15 @@ void softmax_rows(const T* x, std::int64_t x_stride, T* y, std::int64_t y_stride
         for (std::int64_t i = 0; i < now; ++i)
             sums[i] = 0;
         if constexpr (sizeof(T) == sizeof(float)) {
-            const GuessedWeights<S> weight(*from);
-            for (std::int64_t i = 0; i < now && guesses; ++i)
-                sums[i] =
-                    weigh_by_guess<S>(from + i * x_stride, length, weight, weights + i * stride);
+            const auto guess = [&]<class Scale>(const GuessedWeights<S, Scale>& weight) {
+                for (std::int64_t i = 0; i < now && guesses; ++i)
+                    sums[i] = weigh_by_guess<S>(from + i * x_stride, length, weight,
+                                                weights + i * stride);
+            };
+            if (scale == 1)
+                guess(GuessedWeights<S, Unscaled<S>>(*from, scale));
+            else
+                guess(GuessedWeights<S, Scaled<S>>(*from, scale));
         }
         const auto each_left = [&](auto function) {
             for (std::int64_t i = 0; i < now; ++i)

@@ -84,6 +84,34 @@ typename S::F32 scaled_down(const Power<S, float>& power, typename S::F32 shift)
     return S::scale_or_zero(of_rest, n, n, S::all(-125.0F));
 }
 
+// e^(scale x), where x and its product with the scale are not rounded.
+template <class S>
+class Scaled {
+    using F32 = typename S::F32;
+
+  public:
+    Scaled() = default;
+    explicit Scaled(double scale) : scale_(S::all(static_cast<float>(scale))) {
+        rest_ = S::all(static_cast<float>(scale - static_cast<double>(static_cast<float>(scale))));
+    }
+    F32 logit(F32 x) const { return S::mul(x, scale_); }
+    Power<S, float> power(F32 x) const {
+        const F32 rounded = logit(x), rest = S::fms(x, scale_, rounded);
+        return Power<S, float>(rounded, S::fma(x, rest_, rest));
+    }
+
+  private:
+    F32 scale_, rest_; // of the scale
+};
+
+// The same where the scale is 1.
+template <class S>
+struct Unscaled {
+    explicit Unscaled(double) {}
+    typename S::F32 logit(typename S::F32 x) const { return x; }
+    Power<S, float> power(typename S::F32 x) const { return Power<S, float>(x); }
+};
+
 // 2^-shift e^(scale (x - origin)). The origin is 0, or the greatest element where its logit is so
 // large that those which weigh anything beside it are half as large to twice as large: so
 // differences are exact. The shift makes the greatest weight about 2^26, so that weights are normal
@@ -94,44 +122,40 @@ class Weights<S, float> {
 
   public:
     Weights() = default;
-    Weights(F32 greatest, double scale) : scale_(S::all(static_cast<float>(scale))) {
-        const double rest = scale - static_cast<double>(static_cast<float>(scale));
-        scale_rest_ = S::all(static_cast<float>(rest));
+    Weights(F32 greatest, double scale) : scaled_(scale) {
         const F32 zero = S::all(0.0F), top = counted<S, float>(greatest);
-        const F32 logit = S::mul(top, scale_), size = S::max(logit, S::sub(zero, logit));
+        const F32 logit = scaled_.logit(top), size = S::max(logit, S::sub(zero, logit));
         origin_ = S::where_less(size, S::all(256.0F), zero, top);
-        shift_ = S::sub(power_of(top).n, S::all(26.0F));
+        shift_ = S::sub(scaled_.power(S::sub(top, origin_)).n, S::all(26.0F));
     }
-    F32 of(F32 x) const { return scaled_down<S>(power_of(x), shift_); }
+    F32 of(F32 x) const { return scaled_down<S>(scaled_.power(S::sub(x, origin_)), shift_); }
 
   private:
-    Power<S, float> power_of(F32 x) const {
-        const F32 difference = S::sub(x, origin_), logit = S::mul(difference, scale_);
-        const F32 rest = S::fms(difference, scale_, logit);
-        return Power<S, float>(logit, S::fma(difference, scale_rest_, rest));
-    }
-
-    F32 scale_, scale_rest_, origin_, shift_;
+    Scaled<S> scaled_;
+    F32 origin_, shift_;
 };
 
-// 2^-shift e^x, where it is guessed that the greatest logit is not far from some other. If the sum
-// of these weights agrees, shares have the bits that those above give, for powers of two do not
-// round; and nobody had to look for the greatest element.
-template <class S>
+// 2^-shift e^(scale x), where it is guessed that the greatest logit is not far from some other. If
+// the sum of these weights agrees, shares have the bits that those above give, for powers of two do
+// not round; and nobody had to look for the greatest element. Scale is Scaled or Unscaled.
+template <class S, class Scale>
 class GuessedWeights {
     using F32 = typename S::F32;
 
   public:
     // What agrees is not so large that its origin would be another.
-    explicit GuessedWeights(float some) {
-        const float near = some > -200 && some < 200 ? some : 0;
-        shift_ = S::sub(Power<S, float>(S::all(near)).n, S::all(48.0F));
+    GuessedWeights(float some, double scale) : scaled_(scale) {
+        const F32 zero = S::all(0.0F), x = S::all(some), logit = scaled_.logit(x);
+        const F32 size = S::max(logit, S::sub(zero, logit));
+        const F32 near = S::where_less(size, S::all(200.0F), x, zero);
+        shift_ = S::sub(scaled_.power(near).n, S::all(48.0F));
     }
-    F32 of(F32 x) const { return scaled_down<S>(Power<S, float>(x), shift_); }
+    F32 of(F32 x) const { return scaled_down<S>(scaled_.power(x), shift_); }
     // Nothing was infinite, and nothing became 0 that would not be if it were divided by the sum.
     static bool agrees(double sum) { return sum >= 0x1p26 && sum <= 0x1p96; }
 
   private:
+    Scale scaled_;
     F32 shift_;
 };
 
