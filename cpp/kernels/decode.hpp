@@ -40,10 +40,12 @@ struct LinesAhead {
     int first, count;
 };
 
-template <class S, class T>
+// One or two queries ask for half types that come from memory: more work a line leaves the
+// processor too late to fetch it ahead.
+template <class S, class T, class Element>
 LinesAhead lines_of_group(const Tile<T>& tile, int first, int lines) {
     if (tile.vectors <= few_alone)
-        return {0, 0};
+        return {0, tile.far && sizeof(Element) == 2 ? lines : 0};
     const int groups = (tile.vectors + S::few_rows - 1) / S::few_rows, group = first / S::few_rows;
     const int begin = group * lines / groups;
     return {begin, (group + 1) * lines / groups - begin};
@@ -119,7 +121,7 @@ void score_queries(const Tile<T>& tile, const Rows& keys, T scale, int first, T*
     constexpr int at_once = S::few_rows, lanes = Lanes<S, T>::count;
     const T* const query = tile.queries + first * tile.dim;
     const auto* const row = static_cast<const typename Data::Element*>(keys.first);
-    const LinesAhead ahead = lines_of_group<S>(tile, first, at_once);
+    const LinesAhead ahead = lines_of_group<S, T, typename Data::Element>(tile, first, together);
     std::int64_t key = 0;
     for (; key + at_once <= keys.count; key += at_once)
         score_some<S, T, Data, at_once, together, queries, width>(
@@ -254,6 +256,9 @@ void join_features(typename S::F32 more, bool empty, double rescale, double* out
         join_features<S>(S::widen_high(more), empty, rescale, output + 8, lanes >> 8);
 }
 
+template <class Data>
+constexpr int line_elements = 64 / sizeof(typename Data::Element);
+
 // Vectors of features that are summed up at once.
 constexpr int strip_vectors = 8;
 
@@ -275,7 +280,7 @@ void add_features(const Rows& values, const T* weights, const T* seen, unsigned 
     each_sum([](VectorOf<S, T>& sum, const T* p) { sum = S::get(p); });
     const auto* row = static_cast<const typename Data::Element*>(values.first);
     const auto step = [&](std::int64_t key, auto load) {
-        fetch(row + near_keys * values.stride, lanes, ahead);
+        fetch(row + near_keys * values.stride, line_elements<Data>, ahead);
         VectorOf<S, T> value[std::size_t{vectors}];
 #pragma GCC unroll 8
         for (int v = 0; v < vectors; ++v)
@@ -312,12 +317,15 @@ void sum_strip(const Tile<T>& tile, const Rows& values, const T* seen, std::int6
         in_groups<S>(tile.vectors, [&]<int queries>(int first) {
             const std::int64_t at = first * block_keys + key;
             const auto add = [&]<int vectors>(std::int64_t feature, unsigned rest) {
-                // Whole strips are read in a line, once: nobody need ask for them.
-                constexpr bool in_line = vectors == strip_vectors;
+                // Whole strips are read in a line, once: three queries need not ask for them.
+                const bool in_line = vectors == strip_vectors && tile.vectors > few_alone;
+                constexpr int lines =
+                    (vectors * lanes + line_elements<Data> - 1) / line_elements<Data>;
                 add_features<S, T, Data, all_seen, queries, vectors>(
                     {row + feature, values.stride, count}, tile.logits + at,
                     all_seen ? nullptr : seen + at, rest,
-                    in_line ? LinesAhead{0, 0} : lines_of_group<S>(tile, first, vectors),
+                    in_line ? LinesAhead{0, 0}
+                            : lines_of_group<S, T, typename Data::Element>(tile, first, lines),
                     sums + first * strip_vectors * lanes + feature);
             };
             std::int64_t feature = 0;

@@ -35,6 +35,7 @@ struct Tile {
     double* rescale;       // e^(maximum before this block - maximum)
     double* output;        // (value_dim, queries): the sum of weights times values
     bool empty;            // whether output has never been written
+    bool far;              // whether keys and values come from memory, not from a cache
     // How many keys of the block a vector meets, and none fewer than the one before, so that causal
     // queries do not score what they do not see. Where queries are few, the first is for all.
     std::int64_t keys[most_vectors];

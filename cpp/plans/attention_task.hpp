@@ -36,6 +36,7 @@ class TileTask {
                 room_.rescale,
                 room_.output,
                 false,
+                tiling.far(),
                 {}},
           keys_(tiling.keys_of(tile)), values_(tiling.values_of(tile)) {
         std::int64_t index = tiling.first_head(tile) + tiling.first_query(tile) / a_.queries;

@@ -23,6 +23,9 @@ constexpr std::int64_t packed_tiles = 4, packed_elements = std::int64_t{1} << 21
 // and values than these: they come from far, and the memory of so many tiles stays near.
 constexpr std::int64_t most_together = 3, near_bytes = std::int64_t{1} << 20;
 
+// So many bytes of keys and values in all do not stay in a cache.
+constexpr std::int64_t far_bytes = std::int64_t{1} << 25;
+
 template <class T>
 constexpr Type computed_type = std::is_same_v<T, float> ? Type::float32 : Type::float64;
 
@@ -160,6 +163,7 @@ class Tiling {
     std::int64_t room_bytes() const { return Room<T>(a_, converts(), most_, nullptr).bytes; }
     const Attention& attention() const { return a_; }
     const Kernels& kernels() const { return kernels_; }
+    bool far() const { return groups() * group_elements() * element_bytes(a_.type) >= far_bytes; }
     // What the parts of a tile leave: maximum, sum and output of every query.
     std::int64_t partial_doubles() const { return parts_ > 1 ? most_ * (2 + a_.value_dim) : 0; }
 

@@ -223,6 +223,7 @@ std::vector<T> attended(const Kernels& kernels) {
                  rescale.data(),
                  output.data(),
                  true,
+                 true,
                  {keys, keys, keys}};
 
     // Biases of every kind: what overflows beside a logit, what masks, and what does neither.
@@ -308,12 +309,19 @@ std::vector<T> attended_by_few(const Kernels& kernels) {
     std::vector<T> logits(queries * block_keys), maximum(queries, -std::numeric_limits<T>::max()),
         largest(queries, 1e30F), smallest(queries, -1e30F); // of a block before
     std::vector<double> sum(queries), rescale(queries), output(value_dim * queries, -1e30);
-    Tile<T> tile{queries,         dim,
-                 value_dim,       query.data(),
-                 logits.data(),   largest.data(),
-                 smallest.data(), maximum.data(),
-                 sum.data(),      rescale.data(),
-                 output.data(),   true,
+    Tile<T> tile{queries,
+                 dim,
+                 value_dim,
+                 query.data(),
+                 logits.data(),
+                 largest.data(),
+                 smallest.data(),
+                 maximum.data(),
+                 sum.data(),
+                 rescale.data(),
+                 output.data(),
+                 true,
+                 true,
                  {keys}};
     for (const std::int64_t first : {std::int64_t{0}, keys}) {
         const ropewalk::Rows rows{key.data() + first * dim, dim, keys};
