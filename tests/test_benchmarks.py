@@ -8,7 +8,6 @@ import math
 import os
 import subprocess
 import sys
-import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -131,22 +130,22 @@ def test_a_call_is_warmed_as_long_as_asked_and_once_at_least(seconds: float) -> 
     assert (len(made) == 1) == (seconds == 0)
 
 
-def test_a_call_waits_for_what_another_left_behind() -> None:
-    left: list[threading.Thread] = []
+def test_a_call_waits_for_what_another_left_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another thread has all of a processor for 50 ms after each first call, by the clocks."""
+    starts: list[float] = []
+    seen: list[bool] = []
 
-    def spin() -> None:
-        end = time.perf_counter() + 0.05
-        while time.perf_counter() < end:
-            pass
+    def busy() -> float:
+        return sum(min(time.perf_counter() - start, 0.05) for start in starts)
 
     def leave_behind() -> None:
-        left.append(threading.Thread(target=spin))
-        left[-1].start()
+        starts.append(time.perf_counter())
 
     def follow() -> None:
-        seen.append(any(thread.is_alive() for thread in left))
+        seen.append(time.perf_counter() - starts[-1] < 0.05)
 
-    seen: list[bool] = []
+    own = time.thread_time
+    monkeypatch.setattr(time, "process_time", lambda: own() + busy())
     interleaved({"first": leave_behind, "second": follow}, repetitions=2, fewest=2, least=0)
     assert seen[2:] == [False] * 4  # the two before are not timed
 
