@@ -599,6 +599,15 @@ def test_each_block_of_each_head_is_looked_at(window: tuple[int, int] | None, dt
         assert_same_bits(rw.attention(query, key, value, mask=mask, window=window), expected)
 
 
+def test_more_keys_than_any_memory_holds() -> None:
+    """They repeat in memory, and but a few are seen."""
+    query, key, value = rows((3, 100, 4)), rows((3, 1, 4), seed=1), rows((3, 1, 4), seed=2)
+    many = (np.broadcast_to(x, (3, 2**48, 4)) for x in (key, value))
+    few = (np.broadcast_to(x, (3, 100, 4)) for x in (key, value))
+    expected = rw.attention(query, *few, causal=True)
+    assert_same_bits(rw.attention(query, *many, causal=True, offset=0), expected)
+
+
 def test_any_byte_but_0_of_a_mask_is_true() -> None:
     query, key, value = rows((5, 4)), rows((6, 4), seed=1), rows((6, 3), seed=2)
     read = np.array([2, 0, 255, 1, 0, 128], np.uint8)

@@ -109,11 +109,6 @@ template <class S, class T>
 struct Extremes {
     VectorOf<S, T> largest = S::all(static_cast<T>(-infinity)), smallest = S::all(T{0});
 
-    Extremes() = default;
-    Extremes(VectorOf<S, T> largest_of, VectorOf<S, T> smallest_of)
-        : largest(largest_of), smallest(smallest_of) {}
-    Extremes(const Tile<T>& tile, std::int64_t at)
-        : largest(S::get(tile.largest + at)), smallest(S::get(tile.smallest + at)) {}
     void take(VectorOf<S, T> logit) { join({logit, logit}); }
     void join(const Extremes& more) {
         largest = S::max(largest, more.largest);
@@ -138,7 +133,8 @@ void score_keys(const Tile<T>& tile, const Rows& keys, std::int64_t key, T scale
                                          keys.stride, 1, tile.queries, tile.dim, sums, fetch);
 #pragma GCC unroll 4
     for (int v = first; v < vectors; ++v) {
-        Extremes<S, T> extremes(tile, v * lanes);
+        Extremes<S, T> extremes{S::get(tile.largest + v * lanes),
+                                S::get(tile.smallest + v * lanes)};
 #pragma GCC unroll 8
         for (int row = 0; row < rows; ++row) {
             const auto logit = S::mul(S::all(scale), sums.at[row][v]);

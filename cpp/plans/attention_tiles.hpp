@@ -24,7 +24,11 @@ constexpr std::int64_t packed_tiles = 4, packed_elements = std::int64_t{1} << 21
 constexpr std::int64_t most_together = 3, near_bytes = std::int64_t{1} << 20;
 
 // So many bytes of keys and values in all do not stay in a cache.
-constexpr std::int64_t far_bytes = std::int64_t{1} << 25;
+constexpr double far_bytes = 0x1p25;
+
+// It is remembered of so many blocks at most what their values are: keys that repeat in memory may
+// be more than any memory holds.
+constexpr std::int64_t most_remembered = std::int64_t{1} << 16;
 
 template <class T>
 constexpr Type computed_type = std::is_same_v<T, float> ? Type::float32 : Type::float64;
@@ -135,7 +139,7 @@ class Tiling {
           tiles_((queries_ + most_ - 1) / most_),
           parts_(few_ ? std::max<std::int64_t>(1, (a_.keys + part_keys - 1) / part_keys) : 1),
           blocks_((a_.keys + block_keys - 1) / block_keys) {
-        if (tiles_ > 1)
+        if (tiles() > groups() && blocks_ <= most_remembered / groups())
             finite_ = std::make_shared<FiniteBlocks>(groups() * blocks_);
     }
 
@@ -163,7 +167,11 @@ class Tiling {
     std::int64_t room_bytes() const { return Room<T>(a_, converts(), most_, nullptr).bytes; }
     const Attention& attention() const { return a_; }
     const Kernels& kernels() const { return kernels_; }
-    bool far() const { return groups() * group_elements() * element_bytes(a_.type) >= far_bytes; }
+    bool far() const {
+        return static_cast<double>(groups()) * static_cast<double>(a_.keys) *
+                   static_cast<double>((a_.dim + a_.value_dim) * element_bytes(a_.type)) >=
+               far_bytes;
+    }
     // What the parts of a tile leave: maximum, sum and output of every query.
     std::int64_t partial_doubles() const { return parts_ > 1 ? most_ * (2 + a_.value_dim) : 0; }
 
@@ -247,7 +255,7 @@ class Tiling {
     bool all_finite(std::int64_t tile, Interval block, const Rows& values) const {
         const auto look = [&] { return tile_kernels().all_finite(values, a_.value_dim); };
         const std::int64_t end = std::min(a_.keys, block.begin + block_keys);
-        if (tiles_ == 1 || block.begin % block_keys != 0 || block.end < end)
+        if (finite_ == nullptr || block.begin % block_keys != 0 || block.end < end)
             return look();
         return finite_->has(tile / tiles_ * blocks_ + block.begin / block_keys, look);
     }
@@ -321,7 +329,7 @@ class Tiling {
     std::int64_t heads_, queries_;
     bool few_;
     std::int64_t most_, tiles_, parts_, blocks_;
-    std::shared_ptr<FiniteBlocks> finite_; // where tiles share blocks
+    std::shared_ptr<FiniteBlocks> finite_; // where tiles share blocks, and these are not too many
     const T* packed_ = nullptr;
     std::int64_t first_packed_ = 0;
 };

@@ -198,6 +198,36 @@ void expect_extremes(const Kernels& kernels, const Tile<T>& tile, std::size_t qu
     }
 }
 
+// What a tile needs beside keys and values, as a block before has left it.
+template <class T>
+struct Memory {
+    std::vector<T> logits, largest, smallest, maximum;
+    std::vector<double> sum, rescale, output;
+
+    Memory(std::size_t queries, std::int64_t value_dim)
+        : logits(block_keys * queries), largest(queries, 1e30F), smallest(queries, -1e30F),
+          maximum(queries, -std::numeric_limits<T>::max()), sum(queries), rescale(queries),
+          output(static_cast<std::size_t>(value_dim) * queries, -1e30) {}
+
+    Tile<T> tile(int vectors, std::int64_t dim, std::int64_t value_dim, const T* queries,
+                 std::int64_t keys) {
+        return {vectors,
+                dim,
+                value_dim,
+                queries,
+                logits.data(),
+                largest.data(),
+                smallest.data(),
+                maximum.data(),
+                sum.data(),
+                rescale.data(),
+                output.data(),
+                true,
+                true,
+                {keys, keys, keys}};
+    }
+};
+
 // Three vectors of queries meet two blocks of keys, the second with every change of logits. Returns
 // logits and weights of both, results and maxima.
 template <class T>
@@ -208,23 +238,9 @@ std::vector<T> attended(const Kernels& kernels) {
     const auto query = numbers<T>(dim * queries, 1), key = numbers<T>(2 * keys * dim, 2);
     auto value = numbers<T>(2 * keys * value_dim, 3);
     value[keys * value_dim + 2] = std::numeric_limits<T>::quiet_NaN(); // of a key that none sees
-    std::vector<T> logits(block_keys * queries), maximum(queries, -std::numeric_limits<T>::max()),
-        largest(queries, 1e30F), smallest(queries, -1e30F); // of a block before
-    std::vector<double> sum(queries), rescale(queries), output(value_dim * queries, -1e30);
-    Tile<T> tile{3,
-                 dim,
-                 value_dim,
-                 query.data(),
-                 logits.data(),
-                 largest.data(),
-                 smallest.data(),
-                 maximum.data(),
-                 sum.data(),
-                 rescale.data(),
-                 output.data(),
-                 true,
-                 true,
-                 {keys, keys, keys}};
+    Memory<T> memory(queries, value_dim);
+    Tile<T> tile = memory.tile(3, dim, value_dim, query.data(), keys);
+    const std::vector<T>&logits = memory.logits, &maximum = memory.maximum;
 
     // Biases of every kind: what overflows beside a logit, what masks, and what does neither.
     auto bias = numbers<T>(queries * keys, 4);
@@ -306,23 +322,8 @@ std::vector<T> attended_by_few(const Kernels& kernels) {
     const auto query = numbers<T>(queries * dim, 1), key = numbers<T>(2 * keys * dim, 2);
     auto value = numbers<T>(2 * keys * value_dim, 3);
     value[keys * value_dim + 2] = std::numeric_limits<T>::quiet_NaN();
-    std::vector<T> logits(queries * block_keys), maximum(queries, -std::numeric_limits<T>::max()),
-        largest(queries, 1e30F), smallest(queries, -1e30F); // of a block before
-    std::vector<double> sum(queries), rescale(queries), output(value_dim * queries, -1e30);
-    Tile<T> tile{queries,
-                 dim,
-                 value_dim,
-                 query.data(),
-                 logits.data(),
-                 largest.data(),
-                 smallest.data(),
-                 maximum.data(),
-                 sum.data(),
-                 rescale.data(),
-                 output.data(),
-                 true,
-                 true,
-                 {keys}};
+    Memory<T> memory(queries, value_dim);
+    Tile<T> tile = memory.tile(queries, dim, value_dim, query.data(), keys);
     for (const std::int64_t first : {std::int64_t{0}, keys}) {
         const ropewalk::Rows rows{key.data() + first * dim, dim, keys};
         const ropewalk::Rows values{value.data() + first * value_dim, value_dim, keys};
@@ -331,8 +332,8 @@ std::vector<T> attended_by_few(const Kernels& kernels) {
         few.cap(tile, T{2});
         expect_extremes(kernels, tile, queries, true);
         for (std::size_t i = 0; i < queries; ++i)
-            logits[i * block_keys] = -std::numeric_limits<T>::infinity();
-        const std::vector<T> unweighed = logits;
+            memory.logits[i * block_keys] = -std::numeric_limits<T>::infinity();
+        const std::vector<T> unweighed = memory.logits;
         few.find_extremes(tile);
         expect_extremes(kernels, tile, queries, true);
         few.raise(tile);
@@ -345,7 +346,7 @@ std::vector<T> attended_by_few(const Kernels& kernels) {
     }
     std::vector<T> all(queries * value_dim);
     few.divide(tile, queries, all.data());
-    all.insert(all.end(), maximum.begin(), maximum.end());
+    all.insert(all.end(), memory.maximum.begin(), memory.maximum.end());
     return all;
 }
 
