@@ -546,10 +546,11 @@ def test_out_has_the_shape_of_the_positions_first(positions: Any) -> None:
 def test_stores_that_pass_the_cache_by_write_the_same_bits(
     monkeypatch: pytest.MonkeyPatch, pairing: Pairing, order: Order, dtype: str, offset: int
 ) -> None:
-    monkeypatch.setattr(_encodings, "STREAMED_BYTES", {8: 0, 4: 0, 2: 0})
     layout: dict[str, Any] = {"pairing": pairing, "order": order, "dtype": dtype}
-    for dim in (2, 4, 8, 14, 16, 18, 32, 40, 64):
-        expected = rw.sinusoidal_encoding(range(70, 270), dim, **layout)
+    dims = (2, 4, 8, 14, 16, 18, 32, 40, 64)
+    through = [rw.sinusoidal_encoding(range(70, 270), dim, **layout) for dim in dims]
+    monkeypatch.setattr(_encodings, "STREAMED_BYTES", {8: 0, 4: 0, 2: 0})
+    for dim, expected in zip(dims, through, strict=True):
         memory = np.zeros(expected.nbytes + 128, np.uint8)
         skipped = -memory.ctypes.data % 64 + offset
         out = memory[skipped : skipped + expected.nbytes].view(expected.dtype).reshape(-1, dim)
@@ -563,5 +564,9 @@ def test_an_out_larger_than_the_cache_has_the_same_bits(dtype: str) -> None:
     out = out.repeat(large // out.nbytes, axis=0)
     assert out.nbytes >= large
     rw.sinusoidal_encoding(range(len(out)), 1024, out=out)
-    expected = rw.sinusoidal_encoding(range(len(out)), 1024, dtype=dtype)
+    with rw.num_threads(1):  # through the cache
+        expected = rw.sinusoidal_encoding(range(len(out)), 1024, dtype=dtype)
+    assert np.array_equal(out.view(np.uint8), expected.view(np.uint8))
+    with rw.num_threads(2):
+        out = rw.sinusoidal_encoding(range(len(out)), 1024, dtype=dtype)
     assert np.array_equal(out.view(np.uint8), expected.view(np.uint8))

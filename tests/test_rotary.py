@@ -1135,9 +1135,15 @@ def test_arguments_are_left_as_they_are(positions: NDArray[Any]) -> None:
         np.testing.assert_array_equal(argument, copied)
 
 
+def turned_in_place(x: NDArray[Any], *where: Any, **options: Any) -> NDArray[Any]:
+    """Return what rotation through the cache gives: in place nothing passes it by."""
+    turned = x.copy()
+    return rw.rotate(turned, *where, **options, out=turned)
+
+
 @pytest.fixture
 def streaming(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let stores into `out` pass the cache by, whatever the size."""
+    """Let stores into `out` or new memory pass the cache by, whatever the size."""
     monkeypatch.setattr(_arrays, "STREAMED_BYTES", 0)
     monkeypatch.setattr(_core, "rotate_plainly", lambda *_: None)  # what takes small calls
 
@@ -1155,7 +1161,7 @@ def test_stores_that_pass_the_cache_by_write_the_same_bits(
         x = rows((5, 96, dim) if dim < 200 else (2, 3, dim), dtype)
         options: dict[str, Any] = {"pairing": pairing, "rotary_dim": rotary_dim}
         for positions in (None, 7, 5 + 4 * np.arange(len(x))[:, None]):
-            expected = rw.rotate(x, positions, **options)
+            expected = turned_in_place(x, positions, **options)
             memory = np.full(x.nbytes + 256, 7, np.uint8)
             skipped = -memory.ctypes.data % 64 + elements * x.itemsize
             out = memory[skipped : skipped + x.nbytes].view(x.dtype).reshape(x.shape)
@@ -1170,7 +1176,7 @@ def test_stores_that_pass_the_cache_by_write_the_same_bits(
 @dtypes
 def test_stores_that_pass_the_cache_by_take_any_strides(dtype: str, layout: str) -> None:
     x = rows((3, LENGTH, DIM), dtype)
-    expected = rw.rotate(x)
+    expected = turned_in_place(x)
     lying, out = LAYOUTS[layout](x), LAYOUTS[layout](np.zeros_like(x))
     rw.rotate(lying, out=out)
     assert_same_bits(out, expected)
@@ -1186,7 +1192,11 @@ def test_an_out_larger_than_the_cache_has_the_same_bits(dtype: str) -> None:
     out = np.zeros_like(x)
     rw.rotate(x, positions, out=out)
     assert out.nbytes >= _arrays.STREAMED_BYTES
-    assert np.array_equal(out.view(np.uint8), rw.rotate(x, positions).view(np.uint8))
+    expected = turned_in_place(x, positions).view(np.uint8)
+    assert np.array_equal(out.view(np.uint8), expected)
+    assert np.array_equal(rw.rotate(x, positions).view(np.uint8), expected)
+    tables = rw.rotary_tables(positions, 128, dtype="float64" if dtype == "float64" else "float32")
+    assert np.array_equal(rw.rotate_by(x, *tables, out=out).view(np.uint8), expected)
 
 
 # The same bits wherever they are computed

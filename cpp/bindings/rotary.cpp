@@ -138,7 +138,7 @@ py::object rotate_plainly(const Frequencies& frequencies, const py::object& posi
 }
 
 void rotate_tables(const py::array& cosines, const py::array& sines, const py::array& x,
-                   py::array& out, bool interleaved, int threads) {
+                   py::array& out, bool interleaved, bool streamed, int threads) {
     require(cosines.ndim() > 0 && cosines.ndim() == sines.ndim() && cosines.size() == sines.size(),
             "tables of one shape");
     const std::int64_t pairs = cosines.shape(cosines.ndim() - 1);
@@ -148,7 +148,10 @@ void rotate_tables(const py::array& cosines, const py::array& sines, const py::a
             "tables of the right type");
     require(is_c_contiguous(cosines) && is_c_contiguous(sines), "tables in C order");
     const void *const c = cosines.data(), *const s = sines.data();
-    run_unlocked([&] { rotate_by(*chosen_kernels, c, s, data, threads); });
+    run_unlocked([&] {
+        rotate_by(*chosen_kernels, c, s, data, streamed ? Stores::streamed : Stores::cached,
+                  threads);
+    });
 }
 
 // The same for tables as they are; None for others.
@@ -168,7 +171,7 @@ py::object rotate_by_plainly(const py::handle& cosines, const py::handle& sines,
     if (!alike || type_of(c) != table_type(type_of(plain->x)) || c.shape(rank - 1) == 0 ||
         2 * c.shape(rank - 1) > features || !fits_rows({c.shape(), c.shape() + rank - 1}, plain->x))
         return py::none();
-    rotate_tables(c, s, plain->x, plain->out, interleaved, threads);
+    rotate_tables(c, s, plain->x, plain->out, interleaved, false, threads);
     return plain->out;
 }
 

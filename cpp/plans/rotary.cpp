@@ -413,8 +413,8 @@ void rotate(const Kernels& kernels, const Frequencies& frequencies, const Positi
 }
 
 void rotate_by(const Kernels& kernels, const void* cosines, const void* sines,
-               const RotaryData& data, int threads) {
-    const Turning turning(kernels, data, data.pairs, Stores::cached);
+               const RotaryData& data, Stores stores, int threads) {
+    const Turning turning(kernels, data, data.pairs, stores);
     if (turning.bytes() == 0)
         return;
     threads = threads_for(turning, threads);

@@ -41,6 +41,6 @@ Type table_type(Type data);
 
 // As rotate, with tables[row, pair] of that type given.
 void rotate_by(const Kernels& kernels, const void* cosines, const void* sines,
-               const RotaryData& data, int threads);
+               const RotaryData& data, Stores stores, int threads);
 
 } // namespace ropewalk

@@ -18,7 +18,9 @@ LARGEST_POSITION = 2**53
 LARGEST_DIM = 2**20
 LARGEST_WINDOW = 2**62  # more than any two positions are apart, and no overflow beside one
 # Two arrays of so many bytes leave no third cache much of either.
-STREAMED_BYTES = 16 << 20
+STREAMED_BYTES = 12 << 20
+# New memory of so many bytes comes from the system each time; less has often been used before.
+MAPPED_BYTES = 32 << 20
 Pairing = Literal["interleaved", "half"]
 Window = tuple[int | None, int | None]
 Precision = Literal["float64"]
@@ -378,9 +380,26 @@ def _same_memory(a: NDArray[Any], b: NDArray[Any]) -> bool:
     return a is b or (a.ctypes.data == b.ctypes.data and all(x == y for x, y in moves))
 
 
-def streams(source: NDArray[Any], target: NDArray[Any], out: NDArray[Any] | None) -> bool:
-    """Return whether stores should pass the cache by: it pays in memory that has been touched."""
-    return out is not None and target is not source and target.nbytes >= STREAMED_BYTES
+def streams(
+    target: NDArray[Any],
+    out: NDArray[Any] | None,
+    threads: int,
+    *,
+    least: int | None = None,
+    in_order: bool = True,
+) -> bool:
+    """Return whether stores to `target`, which is `out` or new, should pass the cache by.
+
+    They should from `least` bytes on, in memory that has been touched: new memory is so here, all
+    at once. Who writes `in_order` would write into a page while it is in the cache, where threads
+    do not wait for each other's pages.
+    """
+    if target.nbytes < (STREAMED_BYTES if least is None else least):
+        return False
+    if target is out:
+        return True
+    cached = in_order and (threads == 1 or target.nbytes < MAPPED_BYTES)
+    return not cached and _core.populate(target, threads)
 
 
 def filled(array: NDArray[Any], core: NDArray[Any]) -> NDArray[Any]:

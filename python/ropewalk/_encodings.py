@@ -284,7 +284,7 @@ def sinusoidal_encoding(
     rows, shape = _arrays.positions("positions", positions, turning.axes)
     dtype = _arrays.table_dtype(dtype, out)
     result, core = _arrays.result(out, (*shape, 2 * len(turning)), dtype, positions, rows)
-    streamed = out is not None and core.nbytes >= STREAMED_BYTES[dtype.itemsize]
+    streamed = _arrays.streams(core, out, threads, least=STREAMED_BYTES[dtype.itemsize])
     _core.fill_sinusoidal(
         turning._turns,
         rows,

@@ -351,7 +351,7 @@ def _rotated(
     result, source, target = _arrays.row_result("x", data, out, positions, rows)
     if not target.size:
         return result
-    streamed = _arrays.streams(source, target, out)
+    streamed = _streams(source, target, out, threads)
     _core.rotate(
         turning._turns,
         rows,
@@ -364,6 +364,13 @@ def _rotated(
         threads,
     )
     return _arrays.filled(result, target)
+
+
+def _streams(
+    source: NDArray[Any], target: NDArray[Any], out: NDArray[Any] | None, threads: int
+) -> bool:
+    # Several heads are written by turns.
+    return target is not source and _arrays.streams(target, out, threads, in_order=False)
 
 
 def rotate_by(
@@ -465,5 +472,6 @@ def rotate_by(
     result, source, target = _arrays.row_result("x", data, out, cosine_table, sine_table)
     if not target.size:
         return result
-    _core.rotate_by(cosine_table, sine_table, source, target, interleaved, threads)
+    streamed = _streams(source, target, out, threads)
+    _core.rotate_by(cosine_table, sine_table, source, target, interleaved, streamed, threads)
     return _arrays.filled(result, target)
