@@ -67,7 +67,7 @@ struct TileKernels {
     bool (*all_finite)(const Rows& rows, std::int64_t width);
 };
 
-// What makes lanes of rows of queries, and what changes logits, where lanes are queries.
+// What makes lanes of rows of queries, what changes logits, and what ends, where lanes are queries.
 template <class T>
 struct LaneKernels {
     // lanes[column * stride + row] = rows[row][column], as many rows as a vector has lanes.
@@ -84,6 +84,8 @@ struct LaneKernels {
                          const T* end);
     // logits = -inf where a byte is 0; rows[lane] holds those of its query.
     void (*hide_masked)(const Tile<T>& tile, const std::uint8_t* const* rows);
+    // To accumulate the last block, and to divide; null where that is no faster.
+    void (*accumulate_last)(const Tile<T>& tile, const Rows& values, std::int64_t queries, T* rows);
 };
 
 template <class T>

@@ -26,9 +26,10 @@ void rows_to_lanes(const T* const* rows, std::int64_t columns, std::int64_t stri
             lanes[column * stride + row] = rows[row][column];
 }
 
-// to[row * columns + column] = lane `row` of lanes(column), of the first rows.
+// to[row * stride + column] = lane `row` of lanes(column), of the first rows.
 template <class S, class T, class Function>
-void lanes_to_rows(Function lanes, std::int64_t columns, std::int64_t rows, T* to) {
+void lanes_to_rows(Function lanes, std::int64_t columns, std::int64_t rows, std::int64_t stride,
+                   T* to) {
     constexpr int count = Lanes<S, T>::count;
     std::int64_t column = 0;
     for (; column + count <= columns; column += count) {
@@ -40,13 +41,13 @@ void lanes_to_rows(Function lanes, std::int64_t columns, std::int64_t rows, T* t
 #pragma GCC unroll 16
         for (int row = 0; row < count; ++row)
             if (row < rows)
-                S::put(to + row * columns + column, block[row]);
+                S::put(to + row * stride + column, block[row]);
     }
     for (; column < columns; ++column) {
         T of_column[std::size_t{count}];
         S::put(of_column, lanes(column));
         for (int row = 0; row < count && row < rows; ++row)
-            to[row * columns + column] = of_column[row];
+            to[row * stride + column] = of_column[row];
     }
 }
 

@@ -38,7 +38,9 @@ class TileTask {
                 false,
                 tiling.far(),
                 {}},
-          keys_(tiling.keys_of(tile)), values_(tiling.values_of(tile)) {
+          keys_(tiling.keys_of(tile)), values_(tiling.values_of(tile)),
+          divides_last_(!tiling.few() && a_.output != nullptr &&
+                        tiling.kernel().lane.accumulate_last != nullptr) {
         std::int64_t index = tiling.first_head(tile) + tiling.first_query(tile) / a_.queries;
         std::int64_t row = tiling.first_query(tile) % a_.queries;
         Head head = head_of(index);
@@ -65,7 +67,7 @@ class TileTask {
         return {std::max(seen.begin, part.begin), std::min(seen.end, part.end)};
     }
 
-    void meet(Interval block, bool fetches) {
+    void meet(Interval block, bool fetches, bool last) {
         const std::int64_t keys = block.end - block.begin;
         for (int i = 0; i < most_vectors; ++i)
             tile_.keys[i] = std::clamp(ends_[i] - block.begin, std::int64_t{0}, keys);
@@ -92,14 +94,16 @@ class TileTask {
         kernel_.weigh(tile_);
         if (selective)
             kernel_.accumulate_seen(tile_, values, room_.unweighed);
+        else if (last && divides_last_)
+            return write_output(&values);
         else
             kernel_.accumulate(tile_, values);
         tile_.empty = false;
     }
 
-    void finish() const {
-        if (a_.output != nullptr)
-            write_output();
+    void finish() {
+        if (a_.output != nullptr && !written_)
+            write_output(nullptr);
         for (std::int64_t i = 0; i < count_; ++i)
             finish(i);
     }
@@ -368,15 +372,21 @@ class TileTask {
             std::fill_n(room_.output, a_.value_dim * padded_, 0.0);
     }
 
-    // The rows of a tile follow each other.
-    void write_output() const {
-        clear_empty();
+    // The rows of a tile follow each other. Values are those of a block that is still to be added.
+    void write_output(const Rows* values) {
         char* const rows = static_cast<char*>(a_.output) +
                            row_in(room_.tile[0], a_.value_dim) * element_bytes(a_.type);
-        if (a_.type == computed_type<T>)
-            return kernel_.divide(tile_, count_, reinterpret_cast<T*>(rows));
-        kernel_.divide(tile_, count_, room_.rows);
-        tiling_.write(room_.rows, count_ * a_.value_dim, rows);
+        const bool converts = a_.type != computed_type<T>;
+        T* const to = converts ? room_.rows : reinterpret_cast<T*>(rows);
+        if (values != nullptr) {
+            tiling_.kernel().lane.accumulate_last(tile_, *values, count_, to);
+        } else {
+            clear_empty();
+            kernel_.divide(tile_, count_, to);
+        }
+        if (converts)
+            tiling_.write(to, count_ * a_.value_dim, rows);
+        written_ = true;
     }
 
     void finish(std::int64_t i) const {
@@ -409,7 +419,9 @@ class TileTask {
     Room<T> room_;
     Tile<T> tile_;
     Rows keys_, values_;
-    Interval fewest_{}; // keys that all queries of the tile see
+    bool divides_last_;    // as it accumulates the last block
+    bool written_ = false; // the output
+    Interval fewest_{};    // keys that all queries of the tile see
     // Behind which no query of a vector, and of those before it, sees a key.
     std::int64_t ends_[most_vectors]{};
 };
@@ -436,7 +448,7 @@ class TileTasks {
                 const Interval block{std::max(keys[i].begin, key),
                                      std::min(keys[i].end, key + block_keys)};
                 if (block.begin < block.end)
-                    tasks_[i]->meet(block, fetches_ && i == 0);
+                    tasks_[i]->meet(block, fetches_ && i == 0, block.end == keys[i].end);
             }
             key += block_keys;
             if (key < all.end && interruption.stops(worker))
@@ -444,7 +456,7 @@ class TileTasks {
         }
     }
 
-    void finish() const {
+    void finish() {
         for (std::int64_t i = 0; i < count_; ++i)
             tasks_[i]->finish();
     }

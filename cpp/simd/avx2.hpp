@@ -251,6 +251,7 @@ struct Simd {
     // Lanes 0 .. 7 and 8 .. 15.
     static F64 widen_low(F32 v) { return widen(v.low); }
     static F64 widen_high(F32 v) { return widen(v.high); }
+    static F64 get_wide(const float* p) { return widen(_mm256_loadu_ps(p)); }
     // Lanes i and i + 8 are added, then i and i + 4, i + 2, i + 1.
     static float sum(F32 v) {
         const __m256 half = _mm256_add_ps(v.low, v.high);

@@ -184,6 +184,7 @@ struct Simd {
     // Lanes 0 .. 7 and 8 .. 15.
     static F64 widen_low(F32 v) { return _mm512_cvtps_pd(_mm512_castps512_ps256(v)); }
     static F64 widen_high(F32 v) { return _mm512_cvtps_pd(_mm512_extractf32x8_ps(v, 1)); }
+    static F64 get_wide(const float* p) { return _mm512_cvtps_pd(_mm256_loadu_ps(p)); }
     // Lanes i and i + 8 are added, then i and i + 4, i + 2, i + 1.
     static float sum(F32 v) {
         const __m256 half = _mm256_add_ps(_mm512_castps512_ps256(v), _mm512_extractf32x8_ps(v, 1));

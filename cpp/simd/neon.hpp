@@ -298,6 +298,7 @@ struct Simd {
     // Lanes 0 .. 7 and 8 .. 15.
     static F64 widen_low(F32 v) { return widen(v.part[0], v.part[1]); }
     static F64 widen_high(F32 v) { return widen(v.part[2], v.part[3]); }
+    static F64 get_wide(const float* p) { return widen(vld1q_f32(p), vld1q_f32(p + 4)); }
     // Lanes i and i + 8 are added, then i and i + 4, i + 2, i + 1.
     static float sum(F32 v) {
         const float32x4_t quarter =

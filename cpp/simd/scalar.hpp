@@ -219,6 +219,9 @@ struct Simd {
     static F64 widen_high(F32 v) {
         return each<F64>([&](int i) { return static_cast<double>(v.at[i + 8]); });
     }
+    static F64 get_wide(const float* p) {
+        return each<F64>([&](int i) { return static_cast<double>(p[i]); });
+    }
     // Lanes i and i + N / 2 are added, then i and i + N / 4, ..
     template <class T, std::size_t N>
     static T sum(Lanes<T, N> v) {

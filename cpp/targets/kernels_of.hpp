@@ -64,9 +64,10 @@ constexpr ropewalk::AttentionKernels<T> attention_of() {
                                        divide<S, T>, all_finite<S, T, Own>},
                                       {},
                                       {rows_to_lanes<S, T>, add_bias<S, T>, add_slopes<S, T>,
-                                       hide_outside<S, T>, hide_masked<S, T>},
+                                       hide_outside<S, T>, hide_masked<S, T>, nullptr},
                                       weigh_row<S, T>};
     if constexpr (sizeof(T) == 4) {
+        all.lane.accumulate_last = accumulate_last<S>;
         all.few[static_cast<int>(Type::float32)] = few_of<S, T, Own>();
         all.few[static_cast<int>(Type::float16)] = few_of<S, T, HalfData<S, Float16>>();
         all.few[static_cast<int>(Type::bfloat16)] = few_of<S, T, HalfData<S, BFloat16>>();

@@ -312,7 +312,35 @@ std::vector<T> attended(const Kernels& kernels) {
     return all;
 }
 
-// The same with seven queries, so few that lanes are features. Returns results and maxima.
+// To accumulate the last block and to divide in one gives what two steps give, whether a block came
+// before or not; all but one of the queries are wanted, and vectors meet fewer keys than the next.
+void expect_same_last(const Kernels& kernels, int vectors) {
+    const auto& attention = kernels.attention32;
+    constexpr std::int64_t dim = 5, value_dim = 2 * 16 + 8 + 3, keys = 29;
+    const auto lanes = static_cast<std::size_t>(vectors * attention.lanes);
+    const auto queries = static_cast<std::int64_t>(lanes - 1);
+    const auto query = numbers<float>(dim * lanes, 1), key = numbers<float>(keys * dim, 2);
+    const auto value = numbers<float>(keys * value_dim, 3);
+    const ropewalk::Rows rows{key.data(), dim, keys}, values{value.data(), value_dim, keys};
+    Memory<float> memory(lanes, value_dim);
+    Tile<float> tile = memory.tile(vectors, dim, value_dim, query.data(), keys);
+    for (int i = 0; i < vectors - 1; ++i)
+        tile.keys[i] = 11 + i;
+    const auto elements = static_cast<std::size_t>((queries + 1) * value_dim);
+    for (int block = 0; block < 2; ++block) {
+        attention.many.score(tile, rows, static_cast<float>(1 + block), nullptr);
+        attention.many.raise(tile);
+        attention.many.weigh(tile);
+        std::vector<float> at_once(elements, 7), in_two(elements, 7);
+        attention.lane.accumulate_last(tile, values, queries, at_once.data());
+        attention.many.accumulate(tile, values);
+        tile.empty = false;
+        attention.many.divide(tile, queries, in_two.data());
+        expect(same_bits(at_once, in_two), kernels.isa, "another last block");
+    }
+}
+
+// As attended, with seven queries, so few that lanes are features. Returns results and maxima.
 template <class T>
 std::vector<T> attended_by_few(const Kernels& kernels) {
     const auto type = sizeof(T) == 4 ? ropewalk::Type::float32 : ropewalk::Type::float64;
@@ -410,6 +438,9 @@ void check() {
 int main() {
     check<float>();
     check<double>();
+    for (const Kernels* kernels : ropewalk::supported_kernels())
+        for (const int vectors : {1, 2, 3})
+            expect_same_last(*kernels, vectors);
     std::printf("%d failures\n", failures);
     return failures == 0 ? 0 : 1;
 }
