@@ -17,6 +17,7 @@
 
 namespace {
 
+using ropewalk::Level;
 using ropewalk::most_vectors;
 using ropewalk::Rows;
 using ropewalk::Tile;

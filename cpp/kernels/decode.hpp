@@ -35,28 +35,43 @@ void in_groups(int queries, Function function) {
 constexpr int few_alone = 2;
 constexpr std::int64_t near_keys = 32;
 
-// What one group of queries asks for, of the lines ahead that all of them share out, four at most.
+// What one group of queries asks for, of the lines ahead that all of them share out, four at most;
+// or one query for all of nearer rows, into the first cache.
 struct LinesAhead {
     int first, count;
+    bool soon;
 };
+constexpr std::int64_t soon_keys = 8;
 
 // One or two queries ask for half types that come from memory: more work a line leaves the
-// processor too late to fetch it ahead.
+// processor too late to fetch it ahead. One query asks the second cache for others: each read of
+// NumPy's rows wants two lines.
 template <class S, class T, class Element>
 LinesAhead lines_of_group(const Tile<T>& tile, int first, int lines) {
+    constexpr bool half = sizeof(Element) == 2;
+    if (tile.vectors <= few_alone && half)
+        return {0, tile.level == Level::memory ? lines : 0, false};
     if (tile.vectors <= few_alone)
-        return {0, tile.far && sizeof(Element) == 2 ? lines : 0};
+        return {0, 0, tile.level == Level::second_cache && tile.vectors == 1};
     const int groups = (tile.vectors + S::few_rows - 1) / S::few_rows, group = first / S::few_rows;
     const int begin = group * lines / groups;
-    return {begin, (group + 1) * lines / groups - begin};
+    return {begin, (group + 1) * lines / groups - begin, false};
 }
 
-template <class Element>
-void fetch(const Element* ahead, std::int64_t apart, LinesAhead lines) {
+// Inline, or the compiler takes it for a function that does nothing.
+template <int queries, int most, class Element>
+[[gnu::always_inline]] inline void fetch(const Element* row, std::int64_t stride,
+                                         std::int64_t apart, LinesAhead lines) {
+    if (queries == 1 && lines.soon) {
+#pragma GCC unroll 8
+        for (int i = 0; i < most; ++i)
+            __builtin_prefetch(row + soon_keys * stride + i * apart, 0, 3);
+        return;
+    }
 #pragma GCC unroll 4
     for (int i = 0; i < 4; ++i)
         if (i < lines.count)
-            __builtin_prefetch(ahead + (lines.first + i) * apart, 0, 2);
+            __builtin_prefetch(row + near_keys * stride + (lines.first + i) * apart, 0, 2);
 }
 
 // function(the first key, how many)
@@ -82,7 +97,7 @@ void score_some(const typename Data::Element* key, std::int64_t stride, const T*
         Sums<S, T, queries, together> of;
         const auto* const row = key + k * stride;
         const auto step = [&](std::int64_t feature, auto load_key, auto load) {
-            fetch(row + near_keys * stride + feature, stride, ahead);
+            fetch<queries, together>(row + feature, stride, stride, ahead);
             VectorOf<S, T> of_key[std::size_t{together}];
 #pragma GCC unroll 4
             for (int t = 0; t < together; ++t)
@@ -128,7 +143,7 @@ void score_queries(const Tile<T>& tile, const Rows& keys, T scale, int first, T*
             row + key * keys.stride, keys.stride, query, tile.dim, ahead, logits + key);
     for (; key < keys.count; ++key)
         score_some<S, T, Data, 1, 1, queries, width>(row + key * keys.stride, keys.stride, query,
-                                                     tile.dim, {0, 0}, logits + key);
+                                                     tile.dim, {}, logits + key);
     for (int q = 0; q < queries; ++q)
         for (key = 0; key < keys.count; key += lanes) {
             T* const some = logits + q * block_keys + key;
@@ -280,7 +295,8 @@ void add_features(const Rows& values, const T* weights, const T* seen, unsigned 
     each_sum([](VectorOf<S, T>& sum, const T* p) { sum = S::get(p); });
     const auto* row = static_cast<const typename Data::Element*>(values.first);
     const auto step = [&](std::int64_t key, auto load) {
-        fetch(row + near_keys * values.stride, line_elements<Data>, ahead);
+        fetch<queries, (vectors * lanes + line_elements<Data> - 1) / line_elements<Data>>(
+            row, values.stride, line_elements<Data>, ahead);
         VectorOf<S, T> value[std::size_t{vectors}];
 #pragma GCC unroll 8
         for (int v = 0; v < vectors; ++v)
@@ -324,7 +340,7 @@ void sum_strip(const Tile<T>& tile, const Rows& values, const T* seen, std::int6
                 add_features<S, T, Data, all_seen, queries, vectors>(
                     {row + feature, values.stride, count}, tile.logits + at,
                     all_seen ? nullptr : seen + at, rest,
-                    in_line ? LinesAhead{0, 0}
+                    in_line ? LinesAhead{}
                             : lines_of_group<S, T, typename Data::Element>(tile, first, lines),
                     sums + first * strip_vectors * lanes + feature);
             };

@@ -20,6 +20,9 @@ struct Rows {
     std::int64_t stride, count;
 };
 
+// What keys and values, in all, are small enough for.
+enum class Level { second_cache, third_cache, memory };
+
 // What a tile of queries knows. Where they are lanes, the last axis of its arrays is queries,
 // `vectors` vectors of them; where they are few, it is the other one, and keys have room for a
 // block.
@@ -35,7 +38,7 @@ struct Tile {
     double* rescale;       // e^(maximum before this block - maximum)
     double* output;        // (value_dim, queries): the sum of weights times values
     bool empty;            // whether output has never been written
-    bool far;              // whether keys and values come from memory, not from a cache
+    Level level;           // where all keys and values come from
     // How many keys of the block a vector meets, and none fewer than the one before, so that causal
     // queries do not score what they do not see. Where queries are few, the first is for all.
     std::int64_t keys[most_vectors];

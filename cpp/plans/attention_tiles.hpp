@@ -19,12 +19,12 @@ constexpr std::int64_t part_keys = 64 * block_keys;
 constexpr std::int64_t packed_tiles = 4, packed_elements = std::int64_t{1} << 21,
                        most_packed = std::int64_t{1} << 24;
 
-// So many tiles meet a block of keys before the next block, where a head has more bytes of keys
-// and values than these: they come from far, and the memory of so many tiles stays near.
-constexpr std::int64_t most_together = 3, near_bytes = std::int64_t{1} << 20;
+// So many bytes of keys and values stay in the second cache, so many do not stay in any.
+constexpr double near_bytes = 0x1p20, far_bytes = 0x1p25;
 
-// So many bytes of keys and values in all do not stay in a cache.
-constexpr double far_bytes = 0x1p25;
+// So many tiles meet a block of keys before the next block, where a head has more bytes of keys
+// and values than are near: the memory of so many tiles stays near.
+constexpr std::int64_t most_together = 3;
 
 // It is remembered of so many blocks at most what their values are: keys that repeat in memory may
 // be more than any memory holds.
@@ -146,7 +146,7 @@ class Tiling {
     std::int64_t tiles() const { return groups() * tiles_; }
     // Tiles of one group that meet its keys together; threads get four tasks each at least.
     std::int64_t together(int threads) const {
-        if (few_ || group_elements() * std::int64_t{sizeof(T)} <= near_bytes)
+        if (few_ || static_cast<double>(group_elements() * std::int64_t{sizeof(T)}) <= near_bytes)
             return 1;
         return std::clamp<std::int64_t>(tiles() / (4 * threads), 1, most_together);
     }
@@ -167,10 +167,12 @@ class Tiling {
     std::int64_t room_bytes() const { return Room<T>(a_, converts(), most_, nullptr).bytes; }
     const Attention& attention() const { return a_; }
     const Kernels& kernels() const { return kernels_; }
-    bool far() const {
-        return static_cast<double>(groups()) * static_cast<double>(a_.keys) *
-                   static_cast<double>((a_.dim + a_.value_dim) * element_bytes(a_.type)) >=
-               far_bytes;
+    Level level() const {
+        const double bytes = static_cast<double>(groups()) * static_cast<double>(a_.keys) *
+                             static_cast<double>((a_.dim + a_.value_dim) * element_bytes(a_.type));
+        return bytes <= near_bytes ? Level::second_cache
+               : bytes < far_bytes ? Level::third_cache
+                                   : Level::memory;
     }
     // What the parts of a tile leave: maximum, sum and output of every query.
     std::int64_t partial_doubles() const { return parts_ > 1 ? most_ * (2 + a_.value_dim) : 0; }

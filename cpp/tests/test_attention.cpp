@@ -223,7 +223,7 @@ struct Memory {
                 rescale.data(),
                 output.data(),
                 true,
-                true,
+                ropewalk::Level::memory,
                 {keys, keys, keys}};
     }
 };
