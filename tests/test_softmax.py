@@ -213,6 +213,19 @@ def test_where_the_greatest_logit_is_far_from_the_first(
     np.testing.assert_array_equal(x, expected)
 
 
+@pytest.mark.parametrize("length", [3, 40, 700, 1024, 9000])
+@pytest.mark.parametrize("apart", [20.0, 35.0, 60.0, 300.0])
+def test_where_rows_are_far_apart(length: int, apart: float) -> None:
+    """A row's greatest is guessed from the rows before, wrongly now and then, or too often."""
+    x = rows((60, length), "float32")
+    x += apart * np.array([0, 0, 1, 1, 1, 2, 0, 0, -1, 0] * 6, np.float32)[:, None]
+    x[20:40, length // 2 :] += 45  # what the first elements do not show
+    x[40:, -1] += 70
+    x[7], x[8, : length // 2] = -INF, -INF
+    expected = rw.softmax(np.ascontiguousarray(x.T), axis=0).T
+    assert_same_bits(rw.softmax(x), np.ascontiguousarray(expected))
+
+
 @pytest.mark.parametrize(
     ("dtype", "x", "scale"),
     [

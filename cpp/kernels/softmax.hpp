@@ -108,14 +108,15 @@ void share_elements(const T* weights, std::int64_t count, double sum, T* y) {
     }
 }
 
-// The sum of weights, or 0 if the guess was wrong, which most often a thousand elements show.
+// The sum of weights, or 0 if the guess was wrong, which most often a thousand elements show, or
+// some thousands more.
 template <class S, class Scale>
 double weigh_by_guess(const float* x, std::int64_t length, const GuessedWeights<S, Scale>& weight,
                       float* weights) {
     alignas(64) double sums[std::size_t{softmax_lanes}] = {};
     double sum = 0;
     for (std::int64_t i = 0; i < length;) {
-        const std::int64_t left = length - i, most = i == 0 ? 1024 : length;
+        const std::int64_t left = length - i, most = i == 0 ? 1024 : 4096;
         const std::int64_t count = left < most ? left : most;
         weigh_row<S>(x + i, count, weight, weights + i, sums);
         sum = total_of<S>(sums);
@@ -133,6 +134,7 @@ template <class S, class T>
 void softmax_rows(const T* x, std::int64_t x_stride, T* y, std::int64_t y_stride, std::int64_t rows,
                   std::int64_t length, double scale, T* room) {
     constexpr std::int64_t most = 16, elements = 1024;
+    constexpr int most_wrong = 3; // times, or rows are too far apart for guesses to pay
     const std::int64_t some = elements / length < most ? elements / length : most;
     const std::int64_t at_once = some < 1 ? 1 : some;
     const bool apart = x == y || length < 2 * softmax_lanes;
@@ -140,7 +142,10 @@ void softmax_rows(const T* x, std::int64_t x_stride, T* y, std::int64_t y_stride
     T greatest[std::size_t{most}];
     alignas(64) double lanes[std::size_t{most}][std::size_t{softmax_lanes}];
     double sums[std::size_t{most}];
-    bool guesses = true;
+    // The greatest element of a row is guessed to be near that of the first thousand, or, where
+    // that was wrong, near that of the last row that it was wrong for.
+    T guess = largest_element<S, T>(x, length < elements ? length : elements);
+    int wrong = 0;
     for (std::int64_t first = 0; first < rows; first += at_once) {
         const std::int64_t now = rows - first < at_once ? rows - first : at_once;
         const T* const from = x + first * x_stride;
@@ -149,25 +154,29 @@ void softmax_rows(const T* x, std::int64_t x_stride, T* y, std::int64_t y_stride
         for (std::int64_t i = 0; i < now; ++i)
             sums[i] = 0;
         if constexpr (sizeof(T) == sizeof(float)) {
-            const auto guess = [&]<class Scale>(const GuessedWeights<S, Scale>& weight) {
-                for (std::int64_t i = 0; i < now && guesses; ++i)
+            const auto weigh = [&]<class Scale>(const GuessedWeights<S, Scale>& weight) {
+                for (std::int64_t i = 0; i < now && wrong < most_wrong; ++i)
                     sums[i] = weigh_by_guess<S>(from + i * x_stride, length, weight,
                                                 weights + i * stride);
             };
             if (scale == 1)
-                guess(GuessedWeights<S, Unscaled<S>>(*from, scale));
+                weigh(GuessedWeights<S, Unscaled<S>>(guess, scale));
             else
-                guess(GuessedWeights<S, Scaled<S>>(*from, scale));
+                weigh(GuessedWeights<S, Scaled<S>>(guess, scale));
         }
         const auto each_left = [&](auto function) {
             for (std::int64_t i = 0; i < now; ++i)
                 if (sums[i] == 0)
                     function(i);
         };
+        bool was_wrong = false;
         each_left([&](std::int64_t i) {
-            guesses = false; // the rows that follow are as far apart
             greatest[i] = largest_element<S, T>(from + i * x_stride, length);
+            if (greatest[i] - greatest[i] == 0) // not of rows that have none
+                guess = greatest[i];
+            was_wrong = true;
         });
+        wrong += was_wrong ? 1 : 0;
         each_left([&](std::int64_t i) {
             Two<S>::put(lanes[i], Two<S>::all(0.0));
             weigh_elements<S, T>(from + i * x_stride, length, greatest[i], scale,
