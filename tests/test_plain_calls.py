@@ -1,5 +1,6 @@
 """Calls whose arguments need no conversion take a short way: it says and gives the same."""
 
+import re
 import threading
 from typing import Any
 
@@ -96,6 +97,70 @@ def test_attention_has_the_bits_of_the_general_way(
     apart = np.empty((*shape, 5), out.dtype)[..., 0, :]
     assert rw.attention(query, key, value, **options, out=apart) is apart
     assert_same_bits(apart, expected)
+
+
+SCORES = {
+    "of two axes": (33, 33),
+    "of keys": (1, 33),
+    "of queries": (33, 1),
+    "of one": (1, 1),
+    "of heads": (4, 33, 33),
+    "of all": (2, 4, 33, 33),
+    "of a batch": (2, 1, 1, 33),
+    "of keys alone": (33,),
+    "of more axes": (1, 2, 4, 33, 33),
+}
+
+
+def scores_of(shape: tuple[int, ...], dtype: str) -> dict[str, dict[str, Any]]:
+    bias = rows(shape, dtype)
+    mask = rows(shape, seed=3) > -0.5
+    return {
+        "mask": {"mask": mask, "causal": True},
+        "bias": {"bias": bias, "softcap": 2.5},
+        "both": {"mask": mask, "bias": bias, "scale": 0.2},
+        "other way round": {"mask": mask[..., ::-1], "bias": bias[..., ::-1]},
+        "another dtype": {"bias": bias.astype("f8" if dtype == "float32" else "f4")},
+        "no arrays": {"mask": mask.tolist(), "bias": bias.tolist(), "softcap": 3},
+    }
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])
+@pytest.mark.parametrize("shape", SCORES.values(), ids=SCORES)
+def test_attention_with_scores_has_the_bits_of_the_general_way(
+    dtype: str, shape: tuple[int, ...]
+) -> None:
+    query, key, value = rows((3, 2, 4, 33, 8), dtype)
+    for options in scores_of(shape, dtype).values():
+        try:
+            expected = general(rw.attention, query, key, value, **options)
+        except ValueError as refusal:
+            with pytest.raises(ValueError, match=re.escape(str(refusal))):
+                rw.attention(query, key, value, **options)
+        else:
+            assert_same_bits(rw.attention(query, key, value, **options), expected)
+
+
+def test_small_calls_with_a_mask_a_bias_or_a_cap_are_plain(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = np.ones((4, 2), np.float32)
+    called: list[object] = []
+    monkeypatch.setattr(_core, "attend", lambda *_: called.append(None))
+    for options in ({"mask": x @ x.T > 0}, {"bias": x @ x.T}, {"softcap": 5.0}):
+        rw.attention(x, x, x, **options)
+    assert not called
+    rw.attention(x, x, x, bias=(x @ x.T).astype("f8"))
+    assert called
+
+
+def test_attention_refuses_an_out_that_a_mask_or_a_bias_shares() -> None:
+    x, memory = np.ones((4, 4)), np.zeros((4, 4))
+    shared: list[dict[str, Any]] = [{"bias": memory}, {"mask": memory.view(np.bool_)[:, :4]}]
+    for options in shared:
+        with pytest.raises(ValueError, match="out must not overlap another argument"):
+            rw.attention(x, x, x, **options, out=memory)
+    for softcap in (0.0, -1.0, 1e-310, np.inf, np.nan):
+        with pytest.raises(ValueError, match="softcap must be"):
+            rw.attention(x, x, x, softcap=softcap)
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])

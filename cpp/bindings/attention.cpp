@@ -115,6 +115,14 @@ Attention attention_of(const py::array& query, const py::array& key, const py::o
     return a;
 }
 
+void take_scores(Attention& a, const py::object& mask, const py::object& bias) {
+    a.mask = scores_of<std::uint8_t, bool>(mask, a);
+    if (a.in_float64 || a.type == Type::float64)
+        a.bias64 = scores_of<double>(bias, a);
+    else
+        a.bias32 = scores_of<float>(bias, a);
+}
+
 // stages: scores, capped, biased and weights of the type computed with. left and right: None is
 // unlimited; key_lengths lie within the keys.
 void attend_arrays(const py::array& query, const py::array& key, const py::object& value,
@@ -146,11 +154,7 @@ void attend_arrays(const py::array& query, const py::array& key, const py::objec
     a.key_lengths = per_head<std::int64_t>(key_lengths, a);
     a.slopes = per_head<double>(slopes, a);
     a.sinks = per_head<double>(sinks, a);
-    a.mask = scores_of<std::uint8_t, bool>(mask, a);
-    if (wide)
-        a.bias64 = scores_of<double>(bias, a);
-    else
-        a.bias32 = scores_of<float>(bias, a);
+    take_scores(a, mask, bias);
     a.scale = scale;
     a.softcap = softcap;
     run_unlocked([&] { attend(*chosen_kernels, a, threads); });
@@ -217,11 +221,43 @@ bool takes_output(const py::handle& out, const py::dtype& dtype,
            });
 }
 
-// Attention of arrays that fit plainly, causal or scaled but without other options; None for
-// others, which take the general way.
+// A soft cap that needs no conversion and is a normal number in each type, 0 for None.
+std::optional<double> plain_softcap(const py::handle& softcap) {
+    if (softcap.is_none())
+        return 0;
+    if (!PyFloat_CheckExact(softcap.ptr()))
+        return {};
+    const double number = PyFloat_AS_DOUBLE(softcap.ptr());
+    constexpr double smallest = std::numeric_limits<float>::min();
+    constexpr double largest = std::numeric_limits<float>::max();
+    return number >= smallest && number <= largest ? std::optional(number) : std::nullopt;
+}
+
+// Whether that is nothing, or an array of that type with a value for every query and key.
+bool scores_fit_plainly(const py::handle& scores, const py::dtype& dtype, const py::array& query,
+                        std::int64_t keys) {
+    if (scores.is_none())
+        return true;
+    if (!is_plain_array(scores))
+        return false;
+    const auto array = py::reinterpret_borrow<py::array>(scores);
+    const py::ssize_t missing = query.ndim() - array.ndim();
+    if (!dtype.is(array.dtype()) || array.ndim() < 2 || missing < 0)
+        return false;
+    for (py::ssize_t i = 0; i < array.ndim(); ++i) {
+        const auto length = i + 1 < array.ndim() ? query.shape(i + missing) : keys;
+        if (array.shape(i) != 1 && array.shape(i) != length)
+            return false;
+    }
+    return true;
+}
+
+// Attention of arrays that fit plainly, with no options but these; None for others, which take the
+// general way.
 py::object attend_plainly(const py::handle& query, const py::handle& key, const py::handle& value,
-                          const py::handle& is_causal, const py::handle& scale_given,
-                          const py::handle& out, int threads) {
+                          const py::handle& is_causal, const py::object& mask,
+                          const py::object& bias, const py::handle& scale_given,
+                          const py::handle& softcap_given, const py::handle& out, int threads) {
     const std::array given{query, key, value};
     if (!PyBool_Check(is_causal.ptr()) || !fit_plainly(given))
         return py::none();
@@ -231,14 +267,25 @@ py::object attend_plainly(const py::handle& query, const py::handle& key, const 
     const auto v = py::reinterpret_borrow<py::array>(value);
     const py::ssize_t rank = q.ndim();
     const auto scale = plain_scale(scale_given, q.shape(rank - 1));
-    if (!scale || (causal && q.shape(rank - 2) != k.shape(rank - 2)))
+    const auto softcap = plain_softcap(softcap_given);
+    const std::int64_t keys = k.shape(rank - 2);
+    const bool half = q.itemsize() == 2; // whose biases are of float32
+    if (!scale || !softcap || (causal && q.shape(rank - 2) != keys) || (half && !bias.is_none()) ||
+        !scores_fit_plainly(mask, py::dtype::of<bool>(), q, keys) ||
+        !scores_fit_plainly(bias, q.dtype(), q, keys))
         return py::none();
     std::vector<py::ssize_t> shape(q.shape(), q.shape() + rank - 1);
     shape.push_back(v.shape(rank - 1));
-    if (!out.is_none() && !takes_output(out, q.dtype(), shape, given))
+    std::vector<py::handle> read(given.begin(), given.end());
+    for (const py::handle& more : {mask, bias})
+        if (!more.is_none())
+            read.push_back(more);
+    if (!out.is_none() && !takes_output(out, q.dtype(), shape, read))
         return py::none();
     Attention a = attention_of(q, k, v, {q.shape(), q.shape() + rank - 2});
+    take_scores(a, mask, bias);
     a.scale = *scale;
+    a.softcap = *softcap;
     if (causal)
         a.right = 0;
     py::array output =

@@ -170,15 +170,14 @@ def attention(
     if (  # the usual call costs two microseconds so, and five below
         offset is None
         and window is None
-        and mask is None
-        and bias is None
         and slopes is None
         and key_lengths is None
-        and softcap is None
         and sinks is None
         and precision is None
     ):
-        plain = _core.attend_plainly(query, key, value, causal, scale, out, get_num_threads())
+        plain = _core.attend_plainly(
+            query, key, value, causal, mask, bias, scale, softcap, out, get_num_threads()
+        )
         if plain is not None:
             return plain
     problem = Problem(
