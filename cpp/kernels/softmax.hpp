@@ -144,7 +144,8 @@ void softmax_rows(const T* x, std::int64_t x_stride, T* y, std::int64_t y_stride
     double sums[std::size_t{most}];
     // The greatest element of a row is guessed to be near that of the first thousand, or, where
     // that was wrong, near that of the last row that it was wrong for.
-    T guess = largest_element<S, T>(x, length < elements ? length : elements);
+    constexpr bool guesses = sizeof(T) == sizeof(float);
+    T guess = guesses ? largest_element<S, T>(x, length < elements ? length : elements) : T{0};
     int wrong = 0;
     for (std::int64_t first = 0; first < rows; first += at_once) {
         const std::int64_t now = rows - first < at_once ? rows - first : at_once;
@@ -153,7 +154,7 @@ void softmax_rows(const T* x, std::int64_t x_stride, T* y, std::int64_t y_stride
         T* const weights = apart ? room : to;
         for (std::int64_t i = 0; i < now; ++i)
             sums[i] = 0;
-        if constexpr (sizeof(T) == sizeof(float)) {
+        if constexpr (guesses) {
             const auto weigh = [&]<class Scale>(const GuessedWeights<S, Scale>& weight) {
                 for (std::int64_t i = 0; i < now && wrong < most_wrong; ++i)
                     sums[i] = weigh_by_guess<S>(from + i * x_stride, length, weight,
