@@ -385,16 +385,17 @@ def streams(
     out: NDArray[Any] | None,
     threads: int,
     *,
+    source: NDArray[Any] | None = None,
     least: int | None = None,
     in_order: bool = True,
 ) -> bool:
     """Return whether stores to `target`, which is `out` or new, should pass the cache by.
 
-    They should from `least` bytes on, in memory that has been touched: new memory is so here, all
-    at once. Who writes `in_order` would write into a page while it is in the cache, where threads
-    do not wait for each other's pages.
+    They should from `least` bytes on, but in place, where memory has been touched. New memory is
+    touched here, all at once, unless one thread will write it `in_order`: that finds each page in
+    the cache when it has touched it.
     """
-    if target.nbytes < (STREAMED_BYTES if least is None else least):
+    if target is source or target.nbytes < (STREAMED_BYTES if least is None else least):
         return False
     if target is out:
         return True

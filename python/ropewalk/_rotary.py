@@ -351,7 +351,8 @@ def _rotated(
     result, source, target = _arrays.row_result("x", data, out, positions, rows)
     if not target.size:
         return result
-    streamed = _streams(source, target, out, threads)
+    # Several heads are written by turns.
+    streamed = _arrays.streams(target, out, threads, source=source, in_order=False)
     _core.rotate(
         turning._turns,
         rows,
@@ -364,13 +365,6 @@ def _rotated(
         threads,
     )
     return _arrays.filled(result, target)
-
-
-def _streams(
-    source: NDArray[Any], target: NDArray[Any], out: NDArray[Any] | None, threads: int
-) -> bool:
-    # Several heads are written by turns.
-    return target is not source and _arrays.streams(target, out, threads, in_order=False)
 
 
 def rotate_by(
@@ -472,6 +466,7 @@ def rotate_by(
     result, source, target = _arrays.row_result("x", data, out, cosine_table, sine_table)
     if not target.size:
         return result
-    streamed = _streams(source, target, out, threads)
+    # Several heads are written by turns.
+    streamed = _arrays.streams(target, out, threads, source=source, in_order=False)
     _core.rotate_by(cosine_table, sine_table, source, target, interleaved, streamed, threads)
     return _arrays.filled(result, target)

@@ -107,7 +107,7 @@ def softmax(
     counts = _counts(mask, array)
     in_float64 = _arrays.in_float64(precision)
     result, source, target = _arrays.row_result("x", array, out, counts)
-    streamed = target is not source and _arrays.streams(target, out, threads)
+    streamed = _arrays.streams(target, out, threads, source=source)
     if array.size:
         _core.softmax(
             _with_last(source, along),
