@@ -55,10 +55,10 @@ void weigh_row(const T* x, std::int64_t count, const OfRow& weight, T* weights, 
     std::int64_t i = 0;
     for (; i + group <= count; i += group) {
         Vector own[std::size_t{at_once}];
+        weights_of<S>(weight, x + i, own);
         for (int k = 0; k < at_once; ++k) {
             const std::int64_t at = i + k * softmax_lanes;
             __builtin_prefetch(x + at + next);
-            own[k] = weight.of(W::get(x + at));
             W::put(weights + at, own[k]);
         }
         sum.add(own);
@@ -141,7 +141,6 @@ void softmax_rows(const T* x, std::int64_t x_stride, T* y, std::int64_t y_stride
     const std::int64_t stride = apart ? length : y_stride;
     T greatest[std::size_t{most}];
     alignas(64) double lanes[std::size_t{most}][std::size_t{softmax_lanes}];
-    double sums[std::size_t{most}];
     // The greatest element of a row is guessed to be near that of the first thousand, or, where
     // that was wrong, near that of the last row that it was wrong for.
     constexpr bool guesses = sizeof(T) == sizeof(float);
@@ -152,8 +151,7 @@ void softmax_rows(const T* x, std::int64_t x_stride, T* y, std::int64_t y_stride
         const T* const from = x + first * x_stride;
         T* const to = y + first * y_stride;
         T* const weights = apart ? room : to;
-        for (std::int64_t i = 0; i < now; ++i)
-            sums[i] = 0;
+        double sums[std::size_t{most}] = {};
         if constexpr (guesses) {
             const auto weigh = [&]<class Scale>(const GuessedWeights<S, Scale>& weight) {
                 for (std::int64_t i = 0; i < now && wrong < most_wrong; ++i)

@@ -8,10 +8,15 @@ template <class S>
 struct Two {
     struct F32 {
         typename S::F32 first, second;
+        F32() = default;
+        F32(typename S::F32 a, typename S::F32 b) : first(a), second(b) {}
+        explicit F32(typename S::F32 both) : F32(both, both) {}
     };
     struct F64 {
         typename S::F64 first, second;
     };
+
+    static constexpr bool scales_to_infinity = S::scales_to_infinity;
 
     static F32 all(float x) { return {S::all(x), S::all(x)}; }
     static F64 all(double x) { return {S::all(x), S::all(x)}; }
@@ -38,8 +43,20 @@ struct Two {
         return {S::fma(a.first, b.first, c.first), S::fma(a.second, b.second, c.second)};
     }
     template <class Pair>
+    static Pair fms(Pair a, Pair b, Pair c) {
+        return {S::fms(a.first, b.first, c.first), S::fms(a.second, b.second, c.second)};
+    }
+    template <class Pair>
+    static Pair min(Pair a, Pair b) {
+        return {S::min(a.first, b.first), S::min(a.second, b.second)};
+    }
+    template <class Pair>
     static Pair max(Pair a, Pair b) {
         return {S::max(a.first, b.first), S::max(a.second, b.second)};
+    }
+    template <class Pair>
+    static Pair scale(Pair v, Pair n) {
+        return {S::scale(v.first, n.first), S::scale(v.second, n.second)};
     }
     template <class Pair>
     static Pair scale_or_zero(Pair v, Pair n, Pair x, Pair least) {
@@ -52,5 +69,19 @@ struct Two {
                 S::where_equal(a.second, b.second, x.second, y.second)};
     }
 };
+
+template <class S, class Vector>
+struct OperationsOnVector {
+    using Type = S;
+};
+
+template <class S>
+struct OperationsOnVector<S, typename Two<S>::F32> {
+    using Type = Two<S>;
+};
+
+// Those on vectors of S, or on two of float32 as one.
+template <class S, class Vector>
+using OperationsOn = typename OperationsOnVector<S, Vector>::Type;
 
 } // namespace

@@ -73,18 +73,8 @@ class Weights<S, double> {
     typename W::F64 greatest_, scale_;
 };
 
-// 2^-shift e^x, or 0 where it is not much larger than the smallest normal number, or less.
-// Whatever rounding does here, of a larger x it does not make less.
-template <class S>
-typename S::F32 scaled_down(const Power<S, float>& power, typename S::F32 shift) {
-    auto n = S::sub(power.n, shift);
-    if constexpr (!S::scales_to_infinity)
-        n = S::min(n, S::all(127.0F));
-    const auto of_rest = S::add(power.of_rest_less_one(), S::all(1.0F));
-    return S::scale_or_zero(of_rest, n, n, S::all(-125.0F));
-}
-
-// e^(scale x), where x and its product with the scale are not rounded.
+// e^(scale x), where x and its product with the scale are not rounded. Vectors are those of S, or
+// two.
 template <class S>
 class Scaled {
     using F32 = typename S::F32;
@@ -95,9 +85,12 @@ class Scaled {
         rest_ = S::all(static_cast<float>(scale - static_cast<double>(static_cast<float>(scale))));
     }
     F32 logit(F32 x) const { return S::mul(x, scale_); }
-    Power<S, float> power(F32 x) const {
-        const F32 rounded = logit(x), rest = S::fms(x, scale_, rounded);
-        return Power<S, float>(rounded, S::fma(x, rest_, rest));
+    F32 of_logit(F32 logit) const { return S::div(logit, scale_); }
+    template <class Vector>
+    auto power(Vector x) const {
+        using P = OperationsOn<S, Vector>;
+        const Vector scale(scale_), rounded = P::mul(x, scale), rest = P::fms(x, scale, rounded);
+        return Power<P, float>(rounded, P::fma(x, Vector(rest_), rest));
     }
 
   private:
@@ -107,32 +100,70 @@ class Scaled {
 // The same where the scale is 1.
 template <class S>
 struct Unscaled {
+    Unscaled() = default;
     explicit Unscaled(double) {}
     typename S::F32 logit(typename S::F32 x) const { return x; }
-    Power<S, float> power(typename S::F32 x) const { return Power<S, float>(x); }
+    typename S::F32 of_logit(typename S::F32 logit) const { return logit; }
+    template <class Vector>
+    auto power(Vector x) const {
+        return Power<OperationsOn<S, Vector>, float>(x);
+    }
+};
+
+// 2^-shift e^(scale x), the shift such that e^(scale some) becomes about 2^top. Nothing becomes
+// less than 2^-125, for numbers below the normal ones take some processors a hundred times as long.
+template <class S, class Scale>
+class ScaledDown {
+    using F32 = typename S::F32;
+
+  public:
+    ScaledDown() = default;
+    ScaledDown(const Scale& scale, F32 some, float top)
+        : scale_(scale), shift_(S::sub(scale.power(some).n, S::all(top))) {
+        const F32 ln_2 = S::all(0x1.62e43p-1F);
+        least_ = scale.of_logit(S::mul(S::sub(shift_, S::all(125.0F)), ln_2));
+    }
+    // Whatever rounding does here, of a larger x it does not make less.
+    template <class Vector>
+    Vector of(Vector x) const {
+        using P = OperationsOn<S, Vector>;
+        const auto power = scale_.power(P::max(Vector(least_), x));
+        Vector n = P::sub(power.n, Vector(shift_));
+        if constexpr (!P::scales_to_infinity)
+            n = P::min(n, P::all(127.0F));
+        return P::scale(P::add(power.of_rest_less_one(), P::all(1.0F)), n);
+    }
+
+  private:
+    Scale scale_;
+    F32 shift_, least_;
 };
 
 // 2^-shift e^(scale (x - origin)). The origin is 0, or the greatest element where its logit is so
 // large that those which weigh anything beside it are half as large to twice as large: so
-// differences are exact. The shift makes the greatest weight about 2^26, so that weights are normal
-// numbers, even where they no longer are once they are divided by their sum.
+// differences are exact. The greatest weight is about 2^26, so that weights are normal numbers,
+// even where they no longer are once they are divided by their sum.
 template <class S>
 class Weights<S, float> {
     using F32 = typename S::F32;
 
   public:
     Weights() = default;
-    Weights(F32 greatest, double scale) : scaled_(scale) {
+    Weights(F32 greatest, double scale) {
+        const Scaled<S> scaled(scale);
         const F32 zero = S::all(0.0F), top = counted<S, float>(greatest);
-        const F32 logit = scaled_.logit(top), size = S::max(logit, S::sub(zero, logit));
+        const F32 logit = scaled.logit(top), size = S::max(logit, S::sub(zero, logit));
         origin_ = S::where_less(size, S::all(256.0F), zero, top);
-        shift_ = S::sub(scaled_.power(S::sub(top, origin_)).n, S::all(26.0F));
+        weight_ = {scaled, S::sub(top, origin_), 26.0F};
     }
-    F32 of(F32 x) const { return scaled_down<S>(scaled_.power(S::sub(x, origin_)), shift_); }
+    template <class Vector>
+    Vector of(Vector x) const {
+        return weight_.of(OperationsOn<S, Vector>::sub(x, Vector(origin_)));
+    }
 
   private:
-    Scaled<S> scaled_;
-    F32 origin_, shift_;
+    F32 origin_;
+    ScaledDown<S, Scaled<S>> weight_;
 };
 
 // 2^-shift e^(scale x), where it is guessed that the greatest logit is not far from some other. If
@@ -144,20 +175,37 @@ class GuessedWeights {
 
   public:
     // What agrees is not so large that its origin would be another.
-    GuessedWeights(float some, double scale) : scaled_(scale) {
-        const F32 zero = S::all(0.0F), x = S::all(some), logit = scaled_.logit(x);
+    GuessedWeights(float some, double scale) {
+        const Scale scaled(scale);
+        const F32 zero = S::all(0.0F), x = S::all(some), logit = scaled.logit(x);
         const F32 size = S::max(logit, S::sub(zero, logit));
-        const F32 near = S::where_less(size, S::all(200.0F), x, zero);
-        shift_ = S::sub(scaled_.power(near).n, S::all(48.0F));
+        weight_ = {scaled, S::where_less(size, S::all(200.0F), x, zero), 48.0F};
     }
-    F32 of(F32 x) const { return scaled_down<S>(scaled_.power(x), shift_); }
-    // Nothing was infinite, and nothing became 0 that would not be if it were divided by the sum.
+    template <class Vector>
+    Vector of(Vector x) const {
+        return weight_.of(x);
+    }
+    // Nothing was infinite, and what is least has no share once it is divided by the sum.
     static bool agrees(double sum) { return sum >= 0x1p26 && sum <= 0x1p96; }
 
   private:
-    Scale scaled_;
-    F32 shift_;
+    ScaledDown<S, Scale> weight_;
 };
+
+// Weights of as many vectors as are added up at once, two by two where that pays.
+template <class S, class OfRow>
+void weights_of(const OfRow& weight, const float* x, typename S::F32 (&weights)[4]) {
+    for (int k = 0; k < 4; k += 2) {
+        const auto two = weight.of(Two<S>::get(x + k * softmax_lanes));
+        weights[k] = two.first;
+        weights[k + 1] = two.second;
+    }
+}
+
+template <class S, class OfRow>
+void weights_of(const OfRow& weight, const double* x, typename Two<S>::F64 (&weights)[1]) {
+    weights[0] = weight.of(Two<S>::get(x));
+}
 
 // What is added to sums: so many weights of a lane at a time, those that are missing as 0.
 template <class S, class T>
