@@ -12,6 +12,8 @@
 
 namespace {
 
+using ropewalk::Lines;
+
 // y = x, or value where a byte is 0
 template <class S, class T>
 void hide_elements(const T* x, const std::uint8_t* counts, std::int64_t count, T value, T* y) {
@@ -42,27 +44,47 @@ T largest_element(const T* x, std::int64_t count) {
     return S::largest(S::max(S::max(largest[0], largest[1]), S::max(largest[2], largest[3])));
 }
 
-// Weights of a row, which are added to sums[16].
+// Copies the next of the lines, so many of them.
+template <class S>
+void stream(Lines& lines, std::int64_t count) {
+    constexpr int bytes = ropewalk::line_bytes;
+    for (std::int64_t i = 0; i < count; ++i)
+        S::stream(reinterpret_cast<float*>(lines.to + i * bytes),
+                  S::get(reinterpret_cast<const float*>(lines.from + i * bytes)));
+    lines = {lines.from + count * bytes, lines.to + count * bytes, lines.count - count};
+}
+
+template <class S>
+void stream_rest(Lines& lines) {
+    stream<S>(lines, lines.count);
+}
+
+// Weights of a row, which are added to sums[16]. Meanwhile what lies so many elements ahead is
+// fetched, and lines are copied.
 template <class S, class T, class OfRow>
-void weigh_row(const T* x, std::int64_t count, const OfRow& weight, T* weights, double* sums) {
+void weigh_row(const T* x, std::int64_t count, const OfRow& weight, std::int64_t ahead, T* weights,
+               double* sums, Lines& meanwhile) {
     using W = Sixteen<S, T>;
     using Vector = typename W::Vector;
     constexpr int at_once = Sum<S, T>::at_once, group = at_once * softmax_lanes;
-    // What is looked at next is fetched meanwhile: the next row, or one of the next short ones.
-    constexpr std::int64_t short_rows = 4096;
-    const std::int64_t next = count < short_rows ? short_rows : count;
+    constexpr std::int64_t as_many = group * sizeof(T) / ropewalk::line_bytes;
     Sum<S, T> sum(sums);
+    Lines lines = meanwhile; // in registers
     std::int64_t i = 0;
     for (; i + group <= count; i += group) {
         Vector own[std::size_t{at_once}];
         weights_of<S>(weight, x + i, own);
         for (int k = 0; k < at_once; ++k) {
             const std::int64_t at = i + k * softmax_lanes;
-            __builtin_prefetch(x + at + next);
+            __builtin_prefetch(x + at + ahead);
             W::put(weights + at, own[k]);
         }
         sum.add(own);
+        if constexpr (S::streams)
+            if (lines.count >= as_many)
+                stream<S>(lines, as_many);
     }
+    meanwhile = lines;
     if (i < count) {
         Vector own[std::size_t{at_once}];
         for (int k = 0; k < at_once; ++k, i += softmax_lanes) {
@@ -84,9 +106,19 @@ void weigh_row(const T* x, std::int64_t count, const OfRow& weight, T* weights, 
 
 template <class S, class T>
 void weigh_elements(const T* x, std::int64_t count, T greatest, double scale, T* weights,
-                    double* sums) {
-    using W = Sixteen<S, T>;
-    weigh_row<S>(x, count, Weights<S, T>(W::all(greatest), scale), weights, sums);
+                    double* sums, Lines& meanwhile) {
+    // The greatest element of the next row, or of one of the next short ones, is looked for next.
+    constexpr std::int64_t short_rows = 4096;
+    const std::int64_t ahead = count < short_rows ? short_rows : count;
+    const Weights<S, T> weight(Sixteen<S, T>::all(greatest), scale);
+    weigh_row<S>(x, count, weight, ahead, weights, sums, meanwhile);
+}
+
+template <class S, class T>
+void weigh_part(const T* x, std::int64_t count, T greatest, double scale, T* weights,
+                double* sums) {
+    Lines none{};
+    weigh_elements<S>(x, count, greatest, scale, weights, sums, none);
 }
 
 template <class S>
@@ -112,13 +144,14 @@ void share_elements(const T* weights, std::int64_t count, double sum, T* y) {
 // some thousands more.
 template <class S, class Scale>
 double weigh_by_guess(const float* x, std::int64_t length, const GuessedWeights<S, Scale>& weight,
-                      float* weights) {
+                      float* weights, Lines& meanwhile) {
+    constexpr std::int64_t ahead = 512; // from memory in time
     alignas(64) double sums[std::size_t{softmax_lanes}] = {};
     double sum = 0;
     for (std::int64_t i = 0; i < length;) {
         const std::int64_t left = length - i, most = i == 0 ? 1024 : 4096;
         const std::int64_t count = left < most ? left : most;
-        weigh_row<S>(x + i, count, weight, weights + i, sums);
+        weigh_row<S>(x + i, count, weight, ahead, weights + i, sums, meanwhile);
         sum = total_of<S>(sums);
         if (!weight.agrees(sum))
             return 0;
@@ -132,7 +165,8 @@ double weigh_by_guess(const float* x, std::int64_t length, const GuessedWeights<
 // that stores and loads of several would meet in a vector.
 template <class S, class T>
 void softmax_rows(const T* x, std::int64_t x_stride, T* y, std::int64_t y_stride, std::int64_t rows,
-                  std::int64_t length, double scale, T* room) {
+                  std::int64_t length, double scale, T* room, ropewalk::Guess& guess,
+                  Lines& meanwhile) {
     constexpr std::int64_t most = 16, elements = 1024;
     constexpr int most_wrong = 3; // times, or rows are too far apart for guesses to pay
     const std::int64_t some = elements / length < most ? elements / length : most;
@@ -144,8 +178,11 @@ void softmax_rows(const T* x, std::int64_t x_stride, T* y, std::int64_t y_stride
     // The greatest element of a row is guessed to be near that of the first thousand, or, where
     // that was wrong, near that of the last row that it was wrong for.
     constexpr bool guesses = sizeof(T) == sizeof(float);
-    T guess = guesses ? largest_element<S, T>(x, length < elements ? length : elements) : T{0};
-    int wrong = 0;
+    if constexpr (guesses)
+        if (!guess.made) {
+            guess.greatest = largest_element<S, T>(x, length < elements ? length : elements);
+            guess.made = true;
+        }
     for (std::int64_t first = 0; first < rows; first += at_once) {
         const std::int64_t now = rows - first < at_once ? rows - first : at_once;
         const T* const from = x + first * x_stride;
@@ -154,14 +191,14 @@ void softmax_rows(const T* x, std::int64_t x_stride, T* y, std::int64_t y_stride
         double sums[std::size_t{most}] = {};
         if constexpr (guesses) {
             const auto weigh = [&]<class Scale>(const GuessedWeights<S, Scale>& weight) {
-                for (std::int64_t i = 0; i < now && wrong < most_wrong; ++i)
+                for (std::int64_t i = 0; i < now && guess.wrong < most_wrong; ++i)
                     sums[i] = weigh_by_guess<S>(from + i * x_stride, length, weight,
-                                                weights + i * stride);
+                                                weights + i * stride, meanwhile);
             };
             if (scale == 1)
-                weigh(GuessedWeights<S, Unscaled<S>>(guess, scale));
+                weigh(GuessedWeights<S, Unscaled<S>>(guess.greatest, scale));
             else
-                weigh(GuessedWeights<S, Scaled<S>>(guess, scale));
+                weigh(GuessedWeights<S, Scaled<S>>(guess.greatest, scale));
         }
         const auto each_left = [&](auto function) {
             for (std::int64_t i = 0; i < now; ++i)
@@ -172,14 +209,14 @@ void softmax_rows(const T* x, std::int64_t x_stride, T* y, std::int64_t y_stride
         each_left([&](std::int64_t i) {
             greatest[i] = largest_element<S, T>(from + i * x_stride, length);
             if (greatest[i] - greatest[i] == 0) // not of rows that have none
-                guess = greatest[i];
+                guess.greatest = static_cast<float>(greatest[i]);
             was_wrong = true;
         });
-        wrong += was_wrong ? 1 : 0;
+        guess.wrong += was_wrong ? 1 : 0;
         each_left([&](std::int64_t i) {
             Two<S>::put(lanes[i], Two<S>::all(0.0));
             weigh_elements<S, T>(from + i * x_stride, length, greatest[i], scale,
-                                 weights + i * stride, lanes[i]);
+                                 weights + i * stride, lanes[i], meanwhile);
         });
         each_left([&](std::int64_t i) { sums[i] = total_of<S>(lanes[i]); });
         for (std::int64_t i = 0; i < now; ++i)
@@ -270,22 +307,6 @@ void share_columns(const T* weights, std::int64_t count, int sixteens, const dou
         const auto weight = W::get(weights + i * width + at);
         W::put(y + i * step + at, shares[at / softmax_lanes].of(weight));
     });
-}
-
-// Whole vectors pass the cache by, what lies before and behind them does not.
-template <class S>
-void stream(const void* from, void* to, std::int64_t bytes) {
-    const auto* source = static_cast<const char*>(from);
-    auto* target = static_cast<char*>(to);
-    constexpr std::int64_t size = 64;
-    const std::int64_t before = -reinterpret_cast<std::intptr_t>(target) & (size - 1);
-    const std::int64_t head = before < bytes ? before : bytes;
-    __builtin_memcpy(target, source, static_cast<std::size_t>(head));
-    std::int64_t i = head;
-    for (; i + size <= bytes; i += size)
-        S::stream(reinterpret_cast<float*>(target + i),
-                  S::get(reinterpret_cast<const float*>(source + i)));
-    __builtin_memcpy(target + i, source + i, static_cast<std::size_t>(bytes - i));
 }
 
 } // namespace

@@ -102,6 +102,23 @@ struct AttentionKernels {
     void (*weigh_row)(const T* logits, std::int64_t keys, T maximum, double sum, T* weights);
 };
 
+// What softmax knows of rows before, from call to call: their greatest element, roughly, and how
+// often that was too far from the greatest of the next ones. Results do not depend on it.
+struct Guess {
+    float greatest = 0;
+    int wrong = 0;
+    bool made = false;
+};
+
+// Lines of the cache that are still to be copied, by stores that pass it by. The target begins
+// where one does.
+inline constexpr std::int64_t line_bytes = 64;
+struct Lines {
+    const char* from;
+    char* to;
+    std::int64_t count;
+};
+
 // Of columns that softmax takes side by side, at most, in sixteens.
 inline constexpr int most_sixteens = 4;
 

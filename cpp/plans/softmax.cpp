@@ -10,25 +10,28 @@
 namespace ropewalk {
 namespace {
 
-// A task has so many elements or one row, or one group of columns; so many are made in the first
-// cache before they are streamed, and there is room for as many at least.
-constexpr std::int64_t task_elements = std::int64_t{1} << 14, staged_elements = 2048;
+// A task has so many elements or one row, or one group of columns; more where they are streamed, as
+// its first and its last line wait for memory. So many are made in the first cache before they are
+// streamed, and there is room for as many at least.
+constexpr std::int64_t task_elements = std::int64_t{1} << 14,
+                       streamed_elements = std::int64_t{1} << 16, staged_elements = 2048;
 
 std::int64_t rows_of(const Softmax& s) {
     return std::accumulate(s.leading.begin(), s.leading.end(), std::int64_t{1},
                            std::multiplies<>());
 }
 
-// task(begin, end, room) of `count` rows, or groups of columns, of so many elements each.
+// task(begin, end, room) of `count` rows, or groups of columns, of so many elements each, about
+// `most_elements` in all.
 template <class T, class Function>
-void each_task(const Softmax& s, std::int64_t count, std::int64_t elements, int threads,
-               Function task) {
+void each_task(const Softmax& s, std::int64_t count, std::int64_t elements,
+               std::int64_t most_elements, int threads, Function task) {
     if (rows_of(s) * s.length * element_bytes(s.type) < parallel_bytes)
         threads = 1;
     const std::int64_t most =
-        std::max<std::int64_t>(1, task_elements / std::max<std::int64_t>(1, elements));
+        std::max<std::int64_t>(1, most_elements / std::max<std::int64_t>(1, elements));
     const std::int64_t tasks = (count + most - 1) / most;
-    const std::int64_t held = (std::clamp(elements, staged_elements, part_elements) + 15) / 16 * 16;
+    const std::int64_t held = (std::clamp(elements, staged_elements, part_elements) + 31) / 16 * 16;
     std::vector<Scratch> rooms;
     const auto workers = static_cast<std::size_t>(std::min<std::int64_t>(threads, tasks));
     rooms.reserve(workers);
@@ -46,7 +49,7 @@ void each_task(const Softmax& s, std::int64_t count, std::int64_t elements, int 
 // task(row): the rows, part by part.
 template <class T, class Function>
 void each_row(const SoftmaxElements<T>& e, const Strided<void>* y, int threads, Function task) {
-    each_task<T>(e.s_, rows_of(e.s_), e.s_.length, threads,
+    each_task<T>(e.s_, rows_of(e.s_), e.s_.length, task_elements, threads,
                  [&](std::int64_t begin, std::int64_t end, const SoftmaxRoom<T>& room) {
                      for (std::int64_t index = begin; index < end; ++index) {
                          SoftmaxRow<T> row(e, index, y, room);
@@ -62,7 +65,7 @@ void each_column(const SoftmaxElements<T>& e, const Strided<void>* y, int thread
     const std::int64_t groups = (line + width - 1) / width;
     const std::int64_t sixteens = (std::min(line, width) + side_by_side - 1) / side_by_side;
     const std::int64_t elements = std::min(e.s_.length, part_elements) * sixteens * side_by_side;
-    each_task<T>(e.s_, rows_of(e.s_) / line * groups, elements, threads,
+    each_task<T>(e.s_, rows_of(e.s_) / line * groups, elements, task_elements, threads,
                  [&](std::int64_t begin, std::int64_t end, const SoftmaxRoom<T>& room) {
                      for (std::int64_t group = begin; group < end; ++group) {
                          const std::int64_t first = group % groups * width;
@@ -74,23 +77,73 @@ void each_column(const SoftmaxElements<T>& e, const Strided<void>* y, int thread
                  });
 }
 
+// Rows of a task that are streamed. Those made in one place pass the cache by, line by line, while
+// the next are made in another.
+template <class T>
+class StreamedRows {
+  public:
+    StreamedRows(const Kernels& kernels, const SoftmaxRoom<T>& room)
+        : kernels_(kernels), next_(reinterpret_cast<char*>(room.elements) + line_bytes),
+          last_(static_cast<char*>(room.packed) + line_bytes) {}
+
+    T* next() const { return reinterpret_cast<T*>(next_); }
+    Lines& lines() { return lines_; } // that are still to be copied
+    // A line that is not whole waits for the rows behind it.
+    void stream(T* rows, std::int64_t count) {
+        auto* const to = reinterpret_cast<char*>(rows);
+        if (to != end_)
+            finish();
+        else
+            copy_lines();
+        const char* from = next_ - part_;
+        char* target = to - part_;
+        end_ = to + count * static_cast<std::int64_t>(sizeof(T));
+        const std::int64_t before = -reinterpret_cast<std::intptr_t>(target) & (line_bytes - 1);
+        const std::int64_t head = std::min<std::int64_t>(before, end_ - target);
+        target = std::copy_n(from, head, target);
+        lines_ = {from + head, target, (end_ - target) / line_bytes};
+        part_ = (end_ - target) % line_bytes;
+        std::swap(next_, last_);
+        std::copy_n(end_ - to + last_ - part_, part_, next_ - part_);
+    }
+    void finish() {
+        copy_lines();
+        std::copy_n(next_ - part_, part_, end_ - part_);
+        part_ = 0;
+    }
+
+  private:
+    void copy_lines() {
+        if (lines_.count > 0)
+            kernels_.stream(lines_);
+    }
+
+    const Kernels& kernels_;
+    char *next_, *last_;
+    char* end_ = nullptr;
+    std::int64_t part_ = 0; // of a line before the end, which lie before the next rows
+    Lines lines_{};
+};
+
 // Rows along the last axis, from that index on; returns how many. What is masked or streamed is
 // made in memory of ours, as many as the first cache holds, or one.
 template <class T>
 std::int64_t rows_at_once(const SoftmaxElements<T>& e, const Strided<void>& y, std::int64_t index,
-                          std::int64_t end, bool streamed, const SoftmaxRoom<T>& room) {
+                          std::int64_t end, const SoftmaxRoom<T>& room, Guess& guess,
+                          StreamedRows<T>* streamed) {
     const Softmax& s = e.s_;
     const bool plain = e.plain();
     const std::int64_t line = s.leading.empty() ? 1 : s.leading.back();
     const std::int64_t some =
-        plain && !streamed ? line : std::max<std::int64_t>(1, staged_elements / s.length);
+        plain && streamed == nullptr ? line : std::max<std::int64_t>(1, staged_elements / s.length);
     const std::int64_t rows = std::min({end - index, line - index % line, some});
     const auto stride = [&](const auto& array) {
         return s.leading.empty() ? 0 : array.strides.back();
     };
     const auto* x = static_cast<const T*>(e.at(s.x, offset_of(s.leading, s.x, index)));
     auto* const to = static_cast<T*>(e.at(y, offset_of(s.leading, y, index)));
-    T* const own = room.elements;
+    T* const own = streamed == nullptr ? room.elements : streamed->next();
+    Lines none{};
     const auto counts = [&](std::int64_t row) {
         return s.mask.data == nullptr ? nullptr
                                       : s.mask.data + offset_of(s.leading, s.mask, index + row);
@@ -98,18 +151,19 @@ std::int64_t rows_at_once(const SoftmaxElements<T>& e, const Strided<void>& y, s
     if (!plain)
         for (std::int64_t row = 0; row < rows; ++row)
             e.read(x + row * stride(s.x), counts(row), s.length, own + row * s.length);
-    T* const result = streamed ? own : to;
-    const std::int64_t result_stride = streamed ? s.length : stride(y);
+    T* const result = streamed == nullptr ? to : own;
+    const std::int64_t result_stride = streamed == nullptr ? stride(y) : s.length;
     e.kernel().rows(plain ? x : own, plain ? stride(s.x) : s.length, result, result_stride, rows,
-                    s.length, e.scale_, room.weights);
+                    s.length, e.scale_, room.weights, guess,
+                    streamed == nullptr ? none : streamed->lines());
     if (s.mask.data != nullptr)
         for (std::int64_t row = 0; row < rows; ++row) {
             T* const shares = result + row * result_stride;
             if (std::isnan(shares[0])) // as all of them: what is left out is 0 even so
                 e.kernel().hide(shares, counts(row), s.length, T{0}, shares);
         }
-    if (streamed)
-        e.kernels_.stream(own, to, rows * s.length * e.bytes_);
+    if (streamed != nullptr)
+        streamed->stream(to, rows * s.length);
     return rows;
 }
 
@@ -119,12 +173,17 @@ void softmax_whole_rows(const SoftmaxElements<T>& e, const Strided<void>& y, Sto
                         int threads) {
     const bool streamed = stores == Stores::streamed && e.kernels_.stream != nullptr &&
                           (e.s_.leading.empty() || y.strides.back() == e.s_.length);
-    each_task<T>(e.s_, rows_of(e.s_), e.s_.length, threads,
-                 [&](std::int64_t begin, std::int64_t end, const SoftmaxRoom<T>& room) {
+    each_task<T>(e.s_, rows_of(e.s_), e.s_.length, streamed ? streamed_elements : task_elements,
+                 threads, [&](std::int64_t begin, std::int64_t end, const SoftmaxRoom<T>& room) {
+                     Guess guess;
+                     StreamedRows<T> stream(e.kernels_, room);
                      for (std::int64_t index = begin; index < end;)
-                         index += rows_at_once(e, y, index, end, streamed, room);
-                     if (streamed)
+                         index += rows_at_once(e, y, index, end, room, guess,
+                                               streamed ? &stream : nullptr);
+                     if (streamed) {
+                         stream.finish();
                          e.kernels_.fence();
+                     }
                  });
 }
 

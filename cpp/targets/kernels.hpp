@@ -16,8 +16,9 @@ namespace ropewalk {
 template <class T>
 struct SoftmaxKernels {
     // Whole rows; `room` is for the weights of one, and of 1024 elements at least. y may be x.
+    // Meanwhile lines are copied, so many as there is time for.
     void (*rows)(const T* x, std::int64_t x_stride, T* y, std::int64_t y_stride, std::int64_t rows,
-                 std::int64_t length, double scale, T* room);
+                 std::int64_t length, double scale, T* room, Guess& guess, Lines& meanwhile);
 
     // y = x, or value where a byte is 0; y may be x.
     void (*hide)(const T* x, const std::uint8_t* counts, std::int64_t count, T value, T* y);
@@ -74,8 +75,8 @@ struct Kernels {
     void (*total_columns)(double* sums, int sixteens); // the first sums become the totals
     double (*exponential)(double x);                   // of 0 and less, as in attention
 
-    // A copy whose stores pass the cache by; null where there are none.
-    void (*stream)(const void* from, void* to, std::int64_t bytes);
+    // Copies all those lines; null where no stores pass the cache by.
+    void (*stream)(Lines& lines);
     // To be called before other threads may read what was streamed.
     void (*fence)();
 

@@ -36,9 +36,9 @@ constexpr ropewalk::Kernels::Fillings fillings_of() {
 }
 
 template <class S>
-constexpr auto stream_of() -> void (*)(const void*, void*, std::int64_t) {
+constexpr auto stream_of() -> void (*)(Lines&) {
     if constexpr (S::streams)
-        return stream<S>;
+        return stream_rest<S>;
     return nullptr;
 }
 
@@ -79,7 +79,7 @@ constexpr ropewalk::AttentionKernels<T> attention_of() {
 
 template <class S, class T>
 constexpr ropewalk::SoftmaxKernels<T> softmax_of() {
-    return {softmax_rows<S, T>,   hide_elements<S, T>, largest_element<S, T>, weigh_elements<S, T>,
+    return {softmax_rows<S, T>,   hide_elements<S, T>, largest_element<S, T>, weigh_part<S, T>,
             share_elements<S, T>, raise_columns<S, T>, weigh_columns<S, T>,   share_columns<S, T>};
 }
 
