@@ -17,7 +17,7 @@
 
 namespace {
 
-using ropewalk::Level;
+using ropewalk::Ahead;
 using ropewalk::most_vectors;
 using ropewalk::Rows;
 using ropewalk::Tile;

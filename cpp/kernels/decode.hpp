@@ -35,39 +35,49 @@ void in_groups(int queries, Function function) {
 constexpr int few_alone = 2;
 constexpr std::int64_t near_keys = 32;
 
-// What one group of queries asks for, of the lines ahead that all of them share out, four at most;
-// or one query for all of nearer rows, into the first cache.
+// What one group of queries asks for, of the lines ahead that all of them share out, four at most.
 struct LinesAhead {
     int first, count;
-    bool soon;
 };
-constexpr std::int64_t soon_keys = 8;
+
+// One query may ask for all of nearer rows, from the second into the first cache: each read of
+// NumPy's rows wants two lines.
+struct NextRows {};
+constexpr std::int64_t next_keys = 8;
 
 // One or two queries ask for half types that come from memory: more work a line leaves the
-// processor too late to fetch it ahead. One query asks the second cache for others: each read of
-// NumPy's rows wants two lines.
+// processor too late to fetch it ahead.
 template <class S, class T, class Element>
 LinesAhead lines_of_group(const Tile<T>& tile, int first, int lines) {
     constexpr bool half = sizeof(Element) == 2;
-    if (tile.vectors <= few_alone && half)
-        return {0, tile.level == Level::memory ? lines : 0, false};
     if (tile.vectors <= few_alone)
-        return {0, 0, tile.level == Level::second_cache && tile.vectors == 1};
+        return {0, half && tile.ahead == Ahead::far_rows ? lines : 0};
     const int groups = (tile.vectors + S::few_rows - 1) / S::few_rows, group = first / S::few_rows;
     const int begin = group * lines / groups;
-    return {begin, (group + 1) * lines / groups - begin, false};
+    return {begin, (group + 1) * lines / groups - begin};
+}
+
+// function(what the group asks for)
+template <class S, class T, class Element, int queries, class Function>
+void ask_ahead(const Tile<T>& tile, int first, int lines, Function function) {
+    if constexpr (queries == 1 && sizeof(Element) > 2)
+        if (tile.vectors == 1 && tile.ahead == Ahead::next_rows)
+            return function(NextRows{});
+    function(lines_of_group<S, T, Element>(tile, first, lines));
 }
 
 // Inline, or the compiler takes it for a function that does nothing.
-template <int queries, int most, class Element>
+template <int most, class Element>
+[[gnu::always_inline]] inline void fetch(const Element* row, std::int64_t stride,
+                                         std::int64_t apart, NextRows) {
+#pragma GCC unroll 8
+    for (int i = 0; i < most; ++i)
+        __builtin_prefetch(row + next_keys * stride + i * apart, 0, 3);
+}
+
+template <int, class Element>
 [[gnu::always_inline]] inline void fetch(const Element* row, std::int64_t stride,
                                          std::int64_t apart, LinesAhead lines) {
-    if (queries == 1 && lines.soon) {
-#pragma GCC unroll 8
-        for (int i = 0; i < most; ++i)
-            __builtin_prefetch(row + soon_keys * stride + i * apart, 0, 3);
-        return;
-    }
 #pragma GCC unroll 4
     for (int i = 0; i < 4; ++i)
         if (i < lines.count)
@@ -85,9 +95,9 @@ void in_near_keys(const Tile<T>& tile, std::int64_t keys, Function function) {
 // logits[query][key] = products of rows, of which so many are read together. One or two queries
 // read one row after another: the processor fetches ahead what is read in a line. `width` is the
 // number of features where the compiler is to know it, or 0.
-template <class S, class T, class Data, int keys, int together, int queries, int width>
+template <class S, class T, class Data, int keys, int together, int queries, int width, class Asked>
 void score_some(const typename Data::Element* key, std::int64_t stride, const T* query,
-                std::int64_t features, LinesAhead ahead, T* logits) {
+                std::int64_t features, Asked ahead, T* logits) {
     constexpr int lanes = Lanes<S, T>::count;
     const std::int64_t dim = width > 0 ? width : features;
     const unsigned rest = (1U << (dim % lanes)) - 1;
@@ -97,7 +107,7 @@ void score_some(const typename Data::Element* key, std::int64_t stride, const T*
         Sums<S, T, queries, together> of;
         const auto* const row = key + k * stride;
         const auto step = [&](std::int64_t feature, auto load_key, auto load) {
-            fetch<queries, together>(row + feature, stride, stride, ahead);
+            fetch<together>(row + feature, stride, stride, ahead);
             VectorOf<S, T> of_key[std::size_t{together}];
 #pragma GCC unroll 4
             for (int t = 0; t < together; ++t)
@@ -136,14 +146,15 @@ void score_queries(const Tile<T>& tile, const Rows& keys, T scale, int first, T*
     constexpr int at_once = S::few_rows, lanes = Lanes<S, T>::count;
     const T* const query = tile.queries + first * tile.dim;
     const auto* const row = static_cast<const typename Data::Element*>(keys.first);
-    const LinesAhead ahead = lines_of_group<S, T, typename Data::Element>(tile, first, together);
     std::int64_t key = 0;
-    for (; key + at_once <= keys.count; key += at_once)
-        score_some<S, T, Data, at_once, together, queries, width>(
-            row + key * keys.stride, keys.stride, query, tile.dim, ahead, logits + key);
+    ask_ahead<S, T, typename Data::Element, queries>(tile, first, together, [&](auto ahead) {
+        for (; key + at_once <= keys.count; key += at_once)
+            score_some<S, T, Data, at_once, together, queries, width>(
+                row + key * keys.stride, keys.stride, query, tile.dim, ahead, logits + key);
+    });
     for (; key < keys.count; ++key)
         score_some<S, T, Data, 1, 1, queries, width>(row + key * keys.stride, keys.stride, query,
-                                                     tile.dim, {}, logits + key);
+                                                     tile.dim, LinesAhead{}, logits + key);
     for (int q = 0; q < queries; ++q)
         for (key = 0; key < keys.count; key += lanes) {
             T* const some = logits + q * block_keys + key;
@@ -279,9 +290,9 @@ constexpr int strip_vectors = 8;
 
 // Adds to the sums of some queries: `vectors` vectors of features, of which the last has `rest`
 // lanes, times the weights of all keys, or of those that have a logit.
-template <class S, class T, class Data, bool all_seen, int queries, int vectors>
-void add_features(const Rows& values, const T* weights, const T* seen, unsigned rest,
-                  LinesAhead ahead, T* sums) {
+template <class S, class T, class Data, bool all_seen, int queries, int vectors, class Asked>
+void add_features(const Rows& values, const T* weights, const T* seen, unsigned rest, Asked ahead,
+                  T* sums) {
     constexpr int lanes = Lanes<S, T>::count;
     constexpr unsigned all = (1U << lanes) - 1;
     VectorOf<S, T> of[std::size_t{queries}][std::size_t{vectors}];
@@ -295,7 +306,7 @@ void add_features(const Rows& values, const T* weights, const T* seen, unsigned 
     each_sum([](VectorOf<S, T>& sum, const T* p) { sum = S::get(p); });
     const auto* row = static_cast<const typename Data::Element*>(values.first);
     const auto step = [&](std::int64_t key, auto load) {
-        fetch<queries, (vectors * lanes + line_elements<Data> - 1) / line_elements<Data>>(
+        fetch<(vectors * lanes + line_elements<Data> - 1) / line_elements<Data>>(
             row, values.stride, line_elements<Data>, ahead);
         VectorOf<S, T> value[std::size_t{vectors}];
 #pragma GCC unroll 8
@@ -337,12 +348,13 @@ void sum_strip(const Tile<T>& tile, const Rows& values, const T* seen, std::int6
                 const bool in_line = vectors == strip_vectors && tile.vectors > few_alone;
                 constexpr int lines =
                     (vectors * lanes + line_elements<Data> - 1) / line_elements<Data>;
-                add_features<S, T, Data, all_seen, queries, vectors>(
-                    {row + feature, values.stride, count}, tile.logits + at,
-                    all_seen ? nullptr : seen + at, rest,
-                    in_line ? LinesAhead{}
-                            : lines_of_group<S, T, typename Data::Element>(tile, first, lines),
-                    sums + first * strip_vectors * lanes + feature);
+                ask_ahead<S, T, typename Data::Element, queries>(
+                    tile, first, in_line ? 0 : lines, [&](auto ahead) {
+                        add_features<S, T, Data, all_seen, queries, vectors>(
+                            {row + feature, values.stride, count}, tile.logits + at,
+                            all_seen ? nullptr : seen + at, rest, ahead,
+                            sums + first * strip_vectors * lanes + feature);
+                    });
             };
             std::int64_t feature = 0;
             if constexpr (queries < 4)

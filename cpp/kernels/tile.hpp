@@ -20,8 +20,9 @@ struct Rows {
     std::int64_t stride, count;
 };
 
-// What keys and values, in all, are small enough for.
-enum class Level { second_cache, third_cache, memory };
+// What one or two queries ask for before they read it: nothing, the rows that come next, which are
+// in the second cache, or rows far ahead, which are in memory.
+enum class Ahead { nothing, next_rows, far_rows };
 
 // What a tile of queries knows. Where they are lanes, the last axis of its arrays is queries,
 // `vectors` vectors of them; where they are few, it is the other one, and keys have room for a
@@ -38,7 +39,7 @@ struct Tile {
     double* rescale;       // e^(maximum before this block - maximum)
     double* output;        // (value_dim, queries): the sum of weights times values
     bool empty;            // whether output has never been written
-    Level level;           // where all keys and values come from
+    Ahead ahead;
     // How many keys of the block a vector meets, and none fewer than the one before, so that causal
     // queries do not score what they do not see. Where queries are few, the first is for all.
     std::int64_t keys[most_vectors];

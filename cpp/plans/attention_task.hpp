@@ -36,7 +36,7 @@ class TileTask {
                 room_.rescale,
                 room_.output,
                 false,
-                tiling.level(),
+                tiling.ahead(),
                 {}},
           keys_(tiling.keys_of(tile)), values_(tiling.values_of(tile)),
           divides_last_(!tiling.few() && a_.output != nullptr &&

@@ -9,6 +9,7 @@
 
 #include "plans/attention.hpp"
 #include "plans/filling.hpp"
+#include "targets/dispatch.hpp"
 
 namespace ropewalk {
 
@@ -167,12 +168,12 @@ class Tiling {
     std::int64_t room_bytes() const { return Room<T>(a_, converts(), most_, nullptr).bytes; }
     const Attention& attention() const { return a_; }
     const Kernels& kernels() const { return kernels_; }
-    Level level() const {
+    Ahead ahead() const {
         const double bytes = static_cast<double>(groups()) * static_cast<double>(a_.keys) *
                              static_cast<double>((a_.dim + a_.value_dim) * element_bytes(a_.type));
-        return bytes <= near_bytes ? Level::second_cache
-               : bytes < far_bytes ? Level::third_cache
-                                   : Level::memory;
+        if (bytes >= far_bytes)
+            return Ahead::far_rows;
+        return bytes <= near_bytes && waits_for_second_cache() ? Ahead::next_rows : Ahead::nothing;
     }
     // What the parts of a tile leave: maximum, sum and output of every query.
     std::int64_t partial_doubles() const { return parts_ > 1 ? most_ * (2 + a_.value_dim) : 0; }

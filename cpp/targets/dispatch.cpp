@@ -53,4 +53,12 @@ const Kernels* find_kernels(const char* isa) {
     return nullptr;
 }
 
+bool waits_for_second_cache() {
+#ifdef ROPEWALK_HAS_AVX2
+    return __builtin_cpu_is("intel") != 0;
+#else
+    return false;
+#endif
+}
+
 } // namespace ropewalk

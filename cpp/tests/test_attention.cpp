@@ -223,7 +223,7 @@ struct Memory {
                 rescale.data(),
                 output.data(),
                 true,
-                ropewalk::Level::memory,
+                ropewalk::Ahead::far_rows,
                 {keys, keys, keys}};
     }
 };
