@@ -260,7 +260,7 @@ class Bench:
         every = limits.multiply_add(1e9) | memories
         found = dict(self.figure({}, lambda: None, limits=every).limits)
         if not found:
-            return "no C++ compiler was found, so there are no limits to compare with"
+            return "no C++ compiler has built them, so there are no limits to compare with"
         peak = f"{1 / found.pop('FMA peak'):.0f} GFLOP/s, " if "FMA peak" in found else ""
         speeds = [f"{name} {memory.nbytes / t / 1e9:.1f}" for name, t in found.items()]
         return f"at best here: {peak}and 64 MiB at GB/s: {', '.join(speeds)}"

@@ -73,8 +73,8 @@ class Weights<S, double> {
     typename W::F64 greatest_, scale_;
 };
 
-// e^(scale x), where x and its product with the scale are not rounded. Vectors are those of S, or
-// two.
+// e^(scale x), where x and its product with the scale are not rounded, of a vector of S, or of two
+// as one.
 template <class S>
 class Scaled {
     using F32 = typename S::F32;

@@ -31,7 +31,7 @@ void each_task(const Softmax& s, std::int64_t count, std::int64_t elements,
     const std::int64_t most =
         std::max<std::int64_t>(1, most_elements / std::max<std::int64_t>(1, elements));
     const std::int64_t tasks = (count + most - 1) / most;
-    // In sixteens, and sixteen more: before rows that are streamed waits a part of a line.
+    // In sixteens, and sixteen more, for the part of a line that waits before streamed rows.
     const std::int64_t held = (std::clamp(elements, staged_elements, part_elements) + 31) / 16 * 16;
     std::vector<Scratch> rooms;
     const auto workers = static_cast<std::size_t>(std::min<std::int64_t>(threads, tasks));
