@@ -429,10 +429,22 @@ def test_long_rows_in_place(dtype: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "shape", [(7, 9), (50, 64), (300, 33), (3, 2, 700), (2, 20_000), (5,)], ids=str
+    "shape",
+    [
+        (7, 9),
+        (50, 64),
+        (300, 33),
+        (3, 2, 700),
+        (6, 1024),
+        (2, 3, 1031),
+        (40, 7000),
+        (2, 20_000),
+        (5,),
+    ],
+    ids=str,
 )
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("change", ["nothing", "mask", "sign"])
+@pytest.mark.parametrize("change", ["nothing", "mask", "sign", "numbers"])
 def test_large_results_pass_the_cache_by(
     monkeypatch: pytest.MonkeyPatch, dtype: str, shape: tuple[int, ...], change: str
 ) -> None:
@@ -443,6 +455,11 @@ def test_large_results_pass_the_cache_by(
         x.reshape(-1, shape[-1])[::2, 0] = np.nan
     if change == "sign":
         options["scale"] = -2.0
+    if change == "numbers":  # far apart, none, and not a number
+        each = x.reshape(-1, shape[-1])
+        each *= 40
+        each[1::4] = -np.inf
+        each[3::4, -1] = np.nan
     expected = rw.softmax(x, **options)
     monkeypatch.setattr(_arrays, "STREAMED_BYTES", 0)
     memory = np.full(x.size + 16, 7.0, x.dtype)

@@ -44,32 +44,54 @@ T largest_element(const T* x, std::int64_t count) {
     return S::largest(S::max(S::max(largest[0], largest[1]), S::max(largest[2], largest[3])));
 }
 
-// Copies the next of the lines, so many of them.
-template <class S>
-void stream(Lines& lines, std::int64_t count) {
-    constexpr int bytes = ropewalk::line_bytes;
-    for (std::int64_t i = 0; i < count; ++i)
-        S::stream(reinterpret_cast<float*>(lines.to + i * bytes),
-                  S::get(reinterpret_cast<const float*>(lines.from + i * bytes)));
-    lines = {lines.from + count * bytes, lines.to + count * bytes, lines.count - count};
+// What becomes of lines that are written: nothing, where their total is 1, or shares.
+struct Copied {
+    template <class S>
+    struct Of {
+        explicit Of(const Lines&) {}
+        typename S::F32 of(typename S::F32 line) const { return line; }
+    };
+};
+struct Divided {
+    template <class S>
+    struct Of : Shares<S, float> {
+        explicit Of(const Lines& lines) : Shares<S, float>(lines.total) {}
+    };
+};
+
+// The next of the lines, so many of them.
+template <class S, class OfLine>
+void stream(Lines& lines, const OfLine& shares, std::int64_t count) {
+    for (std::int64_t i = 0; i < count; ++i) {
+        const auto line = S::get(reinterpret_cast<const float*>(lines.from));
+        S::stream(reinterpret_cast<float*>(lines.to), shares.of(line));
+        lines.from += ropewalk::line_bytes;
+        lines.to += ropewalk::line_bytes;
+    }
+    lines.count -= count;
 }
 
 template <class S>
 void stream_rest(Lines& lines) {
-    stream<S>(lines, lines.count);
+    if (lines.total == 1)
+        stream<S>(lines, Copied::Of<S>(lines), lines.count);
+    else
+        stream<S>(lines, Divided::Of<S>(lines), lines.count);
 }
 
 // Weights of a row, which are added to sums[16]. Meanwhile what lies so many elements ahead is
-// fetched, and lines are copied.
-template <class S, class T, class OfRow>
-void weigh_row(const T* x, std::int64_t count, const OfRow& weight, std::int64_t ahead, T* weights,
-               double* sums, Lines& meanwhile) {
+// fetched, and lines are written.
+template <class S, class Meanwhile, class T, class OfRow>
+[[gnu::always_inline]] inline void weigh_row(const T* x, std::int64_t count, const OfRow& weight,
+                                             std::int64_t ahead, T* weights, double* sums,
+                                             Lines& meanwhile) {
     using W = Sixteen<S, T>;
     using Vector = typename W::Vector;
     constexpr int at_once = Sum<S, T>::at_once, group = at_once * softmax_lanes;
     constexpr std::int64_t as_many = group * sizeof(T) / ropewalk::line_bytes;
     Sum<S, T> sum(sums);
     Lines lines = meanwhile; // in registers
+    const typename Meanwhile::template Of<S> shares(lines);
     std::int64_t i = 0;
     for (; i + group <= count; i += group) {
         Vector own[std::size_t{at_once}];
@@ -82,7 +104,7 @@ void weigh_row(const T* x, std::int64_t count, const OfRow& weight, std::int64_t
         sum.add(own);
         if constexpr (S::streams)
             if (lines.count >= as_many)
-                stream<S>(lines, as_many);
+                stream<S>(lines, shares, as_many);
     }
     meanwhile = lines;
     if (i < count) {
@@ -104,21 +126,21 @@ void weigh_row(const T* x, std::int64_t count, const OfRow& weight, std::int64_t
     sum.put(sums);
 }
 
-template <class S, class T>
+template <class S, class Meanwhile, class T>
 void weigh_elements(const T* x, std::int64_t count, T greatest, double scale, T* weights,
                     double* sums, Lines& meanwhile) {
     // The greatest element of the next row, or of one of the next short ones, is looked for next.
     constexpr std::int64_t short_rows = 4096;
     const std::int64_t ahead = count < short_rows ? short_rows : count;
     const Weights<S, T> weight(Sixteen<S, T>::all(greatest), scale);
-    weigh_row<S>(x, count, weight, ahead, weights, sums, meanwhile);
+    weigh_row<S, Meanwhile>(x, count, weight, ahead, weights, sums, meanwhile);
 }
 
 template <class S, class T>
 void weigh_part(const T* x, std::int64_t count, T greatest, double scale, T* weights,
                 double* sums) {
     Lines none{};
-    weigh_elements<S>(x, count, greatest, scale, weights, sums, none);
+    weigh_elements<S, Copied>(x, count, greatest, scale, weights, sums, none);
 }
 
 template <class S>
@@ -142,16 +164,17 @@ void share_elements(const T* weights, std::int64_t count, double sum, T* y) {
 
 // The sum of weights, or 0 if the guess was wrong, which most often a thousand elements show, or
 // some thousands more.
-template <class S, class Scale>
-double weigh_by_guess(const float* x, std::int64_t length, const GuessedWeights<S, Scale>& weight,
-                      float* weights, Lines& meanwhile) {
-    constexpr std::int64_t ahead = 512; // from memory in time
+template <class S, class Meanwhile, class Scale>
+[[gnu::always_inline]] inline double weigh_by_guess(const float* x, std::int64_t length,
+                                                    const GuessedWeights<S, Scale>& weight,
+                                                    float* weights, Lines& meanwhile) {
+    const std::int64_t ahead = length < 2048 ? 1024 : 2048; // from memory in time
     alignas(64) double sums[std::size_t{softmax_lanes}] = {};
     double sum = 0;
     for (std::int64_t i = 0; i < length;) {
         const std::int64_t left = length - i, most = i == 0 ? 1024 : 4096;
         const std::int64_t count = left < most ? left : most;
-        weigh_row<S>(x + i, count, weight, ahead, weights + i, sums, meanwhile);
+        weigh_row<S, Meanwhile>(x + i, count, weight, ahead, weights + i, sums, meanwhile);
         sum = total_of<S>(sums);
         if (!weight.agrees(sum))
             return 0;
@@ -160,68 +183,88 @@ double weigh_by_guess(const float* x, std::int64_t length, const GuessedWeights<
     return sum;
 }
 
-// Whole rows. The steps of up to sixteen short ones follow each other: so a row needs not wait for
-// the one before. Weights are where the result will be, unless x is there, or rows are so short
-// that stores and loads of several would meet in a vector.
+constexpr std::int64_t most_rows = 16, guessed_elements = 1024;
+
+// Weights of up to most_rows whole rows, and their sums. The steps of rows follow each other: so a
+// row needs not wait for the one before.
+template <class S, class Meanwhile, class T>
+[[gnu::always_inline]] inline void
+weigh_rows(const T* x, std::int64_t x_stride, T* weights, std::int64_t stride, std::int64_t rows,
+           std::int64_t length, double scale, ropewalk::Guess& guess, Lines& meanwhile,
+           double* sums) {
+    constexpr int most_wrong = 3; // times, or rows are too far apart for guesses to pay
+    T greatest[std::size_t{most_rows}];
+    alignas(64) double lanes[std::size_t{most_rows}][std::size_t{softmax_lanes}];
+    Two<S>::put(sums, Two<S>::all(0.0));
+    // The greatest element of a row is guessed to be near that of the first thousand, or, where
+    // that was wrong, near that of the last row that it was wrong for.
+    if constexpr (sizeof(T) == sizeof(float)) {
+        if (!guess.made) {
+            guess.greatest =
+                largest_element<S, T>(x, length < guessed_elements ? length : guessed_elements);
+            guess.made = true;
+        }
+        const auto weigh = [&]<class Scale>(const GuessedWeights<S, Scale>& weight) {
+            for (std::int64_t i = 0; i < rows && guess.wrong < most_wrong; ++i)
+                sums[i] = weigh_by_guess<S, Meanwhile>(x + i * x_stride, length, weight,
+                                                       weights + i * stride, meanwhile);
+        };
+        if (scale == 1)
+            weigh(GuessedWeights<S, Unscaled<S>>(guess.greatest, scale));
+        else
+            weigh(GuessedWeights<S, Scaled<S>>(guess.greatest, scale));
+    }
+    const auto each_left = [&](auto function) {
+        for (std::int64_t i = 0; i < rows; ++i)
+            if (sums[i] == 0)
+                function(i);
+    };
+    bool was_wrong = false;
+    each_left([&](std::int64_t i) {
+        greatest[i] = largest_element<S, T>(x + i * x_stride, length);
+        if (greatest[i] - greatest[i] == 0) // not of rows that have none
+            guess.greatest = static_cast<float>(greatest[i]);
+        was_wrong = true;
+    });
+    guess.wrong += was_wrong ? 1 : 0;
+    each_left([&](std::int64_t i) {
+        Two<S>::put(lanes[i], Two<S>::all(0.0));
+        weigh_elements<S, Meanwhile>(x + i * x_stride, length, greatest[i], scale,
+                                     weights + i * stride, lanes[i], meanwhile);
+    });
+    each_left([&](std::int64_t i) { sums[i] = total_of<S>(lanes[i]); });
+}
+
+// Whole rows, several short ones at a time. Weights are where the result will be, unless x is
+// there, or rows are so short that stores and loads of several would meet in a vector.
 template <class S, class T>
 void softmax_rows(const T* x, std::int64_t x_stride, T* y, std::int64_t y_stride, std::int64_t rows,
                   std::int64_t length, double scale, T* room, ropewalk::Guess& guess,
                   Lines& meanwhile) {
-    constexpr std::int64_t most = 16, elements = 1024;
-    constexpr int most_wrong = 3; // times, or rows are too far apart for guesses to pay
-    const std::int64_t some = elements / length < most ? elements / length : most;
+    const std::int64_t some =
+        guessed_elements / length < most_rows ? guessed_elements / length : most_rows;
     const std::int64_t at_once = some < 1 ? 1 : some;
     const bool apart = x == y || length < 2 * softmax_lanes;
     const std::int64_t stride = apart ? length : y_stride;
-    T greatest[std::size_t{most}];
-    alignas(64) double lanes[std::size_t{most}][std::size_t{softmax_lanes}];
-    // The greatest element of a row is guessed to be near that of the first thousand, or, where
-    // that was wrong, near that of the last row that it was wrong for.
-    constexpr bool guesses = sizeof(T) == sizeof(float);
-    if constexpr (guesses)
-        if (!guess.made) {
-            guess.greatest = largest_element<S, T>(x, length < elements ? length : elements);
-            guess.made = true;
-        }
     for (std::int64_t first = 0; first < rows; first += at_once) {
         const std::int64_t now = rows - first < at_once ? rows - first : at_once;
-        const T* const from = x + first * x_stride;
         T* const to = y + first * y_stride;
         T* const weights = apart ? room : to;
-        double sums[std::size_t{most}] = {};
-        if constexpr (guesses) {
-            const auto weigh = [&]<class Scale>(const GuessedWeights<S, Scale>& weight) {
-                for (std::int64_t i = 0; i < now && guess.wrong < most_wrong; ++i)
-                    sums[i] = weigh_by_guess<S>(from + i * x_stride, length, weight,
-                                                weights + i * stride, meanwhile);
-            };
-            if (scale == 1)
-                weigh(GuessedWeights<S, Unscaled<S>>(guess.greatest, scale));
-            else
-                weigh(GuessedWeights<S, Scaled<S>>(guess.greatest, scale));
-        }
-        const auto each_left = [&](auto function) {
-            for (std::int64_t i = 0; i < now; ++i)
-                if (sums[i] == 0)
-                    function(i);
-        };
-        bool was_wrong = false;
-        each_left([&](std::int64_t i) {
-            greatest[i] = largest_element<S, T>(from + i * x_stride, length);
-            if (greatest[i] - greatest[i] == 0) // not of rows that have none
-                guess.greatest = static_cast<float>(greatest[i]);
-            was_wrong = true;
-        });
-        guess.wrong += was_wrong ? 1 : 0;
-        each_left([&](std::int64_t i) {
-            Two<S>::put(lanes[i], Two<S>::all(0.0));
-            weigh_elements<S, T>(from + i * x_stride, length, greatest[i], scale,
-                                 weights + i * stride, lanes[i], meanwhile);
-        });
-        each_left([&](std::int64_t i) { sums[i] = total_of<S>(lanes[i]); });
+        double sums[std::size_t{most_rows}];
+        weigh_rows<S, Copied>(x + first * x_stride, x_stride, weights, stride, now, length, scale,
+                              guess, meanwhile, sums);
         for (std::int64_t i = 0; i < now; ++i)
             share_elements<S, T>(weights + i * stride, length, sums[i], to + i * y_stride);
     }
+}
+
+// Weights of one row, and their total.
+template <class S, class T>
+double weigh_one(const T* x, std::int64_t length, double scale, T* weights, ropewalk::Guess& guess,
+                 Lines& meanwhile) {
+    double totals[std::size_t{most_rows}];
+    weigh_rows<S, Divided>(x, 0, weights, 0, 1, length, scale, guess, meanwhile, totals);
+    return totals[0];
 }
 
 // Columns side by side, `sixteens` times sixteen of them, whose elements lie `step` apart, a part

@@ -111,13 +111,14 @@ struct Guess {
     bool made = false;
 };
 
-// Lines of the cache that are still to be copied, by stores that pass it by. The target begins
-// where one does.
+// Lines of the cache that are still to be written, by stores that pass it by: weights of float32,
+// divided by their total, or anything, whose total is 1. The target begins where a line does.
 inline constexpr std::int64_t line_bytes = 64;
 struct Lines {
     const char* from;
     char* to;
     std::int64_t count;
+    double total = 1;
 };
 
 // Of columns that softmax takes side by side, at most, in sixteens.

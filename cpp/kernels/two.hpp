@@ -10,21 +10,23 @@ struct Two {
         typename S::F32 first, second;
         F32() = default;
         F32(typename S::F32 a, typename S::F32 b) : first(a), second(b) {}
-        explicit F32(typename S::F32 both) : F32(both, both) {}
+        template <class One>
+        explicit F32(const One& both) : first(both), second(both) {}
     };
     struct F64 {
         typename S::F64 first, second;
     };
 
     static constexpr bool scales_to_infinity = S::scales_to_infinity;
+    static constexpr int floats = sizeof(typename S::F32) / sizeof(float), doubles = floats / 2;
 
     static F32 all(float x) { return {S::all(x), S::all(x)}; }
     static F64 all(double x) { return {S::all(x), S::all(x)}; }
     // One behind the other.
-    static F32 get(const float* p) { return {S::get(p), S::get(p + 16)}; }
-    static F64 get(const double* p) { return {S::get(p), S::get(p + 8)}; }
-    static void put(float* p, F32 v) { S::put(p, v.first), S::put(p + 16, v.second); }
-    static void put(double* p, F64 v) { S::put(p, v.first), S::put(p + 8, v.second); }
+    static F32 get(const float* p) { return {S::get(p), S::get(p + floats)}; }
+    static F64 get(const double* p) { return {S::get(p), S::get(p + doubles)}; }
+    static void put(float* p, F32 v) { S::put(p, v.first), S::put(p + floats, v.second); }
+    static void put(double* p, F64 v) { S::put(p, v.first), S::put(p + doubles, v.second); }
 
     template <class Pair>
     static Pair add(Pair a, Pair b) {
@@ -80,7 +82,12 @@ struct OperationsOnVector<S, typename Two<S>::F32> {
     using Type = Two<S>;
 };
 
-// Those on vectors of S, or on two of float32 as one.
+template <class S>
+struct OperationsOnVector<S, typename Two<Two<S>>::F32> {
+    using Type = Two<Two<S>>;
+};
+
+// Those on vectors of S, or on two or four of float32 as one.
 template <class S, class Vector>
 using OperationsOn = typename OperationsOnVector<S, Vector>::Type;
 

@@ -192,14 +192,19 @@ class GuessedWeights {
     ScaledDown<S, Scale> weight_;
 };
 
-// Weights of as many vectors as are added up at once, two by two where that pays.
+// Weights of as many vectors as are added up at once, as many by turns as registers hold.
 template <class S, class OfRow>
-void weights_of(const OfRow& weight, const float* x, typename S::F32 (&weights)[4]) {
-    for (int k = 0; k < 4; k += 2) {
-        const auto two = weight.of(Two<S>::get(x + k * softmax_lanes));
-        weights[k] = two.first;
-        weights[k + 1] = two.second;
-    }
+[[gnu::always_inline]] inline void weights_of(const OfRow& weight, const float* x,
+                                              typename S::F32 (&weights)[4]) {
+    if constexpr (S::powers_by_turns == 4) {
+        const auto four = weight.of(Two<Two<S>>::get(x));
+        weights[0] = four.first.first, weights[1] = four.first.second;
+        weights[2] = four.second.first, weights[3] = four.second.second;
+    } else
+        for (int k = 0; k < 4; k += 2) {
+            const auto two = weight.of(Two<S>::get(x + k * softmax_lanes));
+            weights[k] = two.first, weights[k + 1] = two.second;
+        }
 }
 
 template <class S, class OfRow>

@@ -14,7 +14,7 @@ namespace {
 // its first and its last line wait for memory. So many are made in the first cache before they are
 // streamed, and there is room for as many at least.
 constexpr std::int64_t task_elements = std::int64_t{1} << 14,
-                       streamed_elements = std::int64_t{1} << 16, staged_elements = 2048;
+                       streamed_elements = std::int64_t{1} << 18, staged_elements = 2048;
 
 std::int64_t rows_of(const Softmax& s) {
     return std::accumulate(s.leading.begin(), s.leading.end(), std::int64_t{1},
@@ -83,43 +83,64 @@ void each_column(const SoftmaxElements<T>& e, const Strided<void>* y, int thread
 template <class T>
 class StreamedRows {
   public:
-    StreamedRows(const Kernels& kernels, const SoftmaxRoom<T>& room)
-        : kernels_(kernels), next_(reinterpret_cast<char*>(room.elements) + line_bytes),
+    StreamedRows(const SoftmaxElements<T>& e, const SoftmaxRoom<T>& room)
+        : kernels_(e.kernels_), kernel_(e.kernel()),
+          next_(reinterpret_cast<char*>(room.elements) + line_bytes),
           last_(static_cast<char*>(room.packed) + line_bytes) {}
 
     T* next() const { return reinterpret_cast<T*>(next_); }
-    Lines& lines() { return lines_; } // that are still to be copied
-    // A line that is not whole waits for the rows behind it.
-    void stream(T* rows, std::int64_t count) {
+    Lines& lines() { return lines_; } // that are still to be written
+    // Shares, or weights of this total, several lines of them. A line that is not whole waits for
+    // the rows behind it.
+    void stream(T* rows, std::int64_t count, double total = 1) {
         auto* const to = reinterpret_cast<char*>(rows);
         if (to != end_)
             finish();
         else
-            copy_lines();
+            write_lines();
+        end_ = to + count * element;
         const char* from = next_ - part_;
         char* target = to - part_;
-        end_ = to + count * static_cast<std::int64_t>(sizeof(T));
-        const std::int64_t before = -reinterpret_cast<std::intptr_t>(target) & (line_bytes - 1);
-        const std::int64_t head = std::min<std::int64_t>(before, end_ - target);
+        if (total != 1) { // the line that began with other rows is written by itself
+            divide(next_, before_line(to), total);
+            if (part_ > 0) {
+                lines_ = {from, target, 1, 1};
+                write_lines();
+                from += line_bytes;
+                target += line_bytes;
+            }
+        }
+        const std::int64_t head = std::min(before_line(target), end_ - target);
         target = std::copy_n(from, head, target);
-        lines_ = {from + head, target, (end_ - target) / line_bytes};
+        lines_ = {from + head, target, (end_ - target) / line_bytes, total};
         part_ = (end_ - target) % line_bytes;
         std::swap(next_, last_);
         std::copy_n(end_ - to + last_ - part_, part_, next_ - part_);
+        divide(next_ - part_, part_, total);
     }
     void finish() {
-        copy_lines();
+        write_lines();
         std::copy_n(next_ - part_, part_, end_ - part_);
         part_ = 0;
     }
 
   private:
-    void copy_lines() {
+    static constexpr auto element = static_cast<std::int64_t>(sizeof(T));
+    static std::int64_t before_line(const char* p) {
+        return -reinterpret_cast<std::intptr_t>(p) & (line_bytes - 1);
+    }
+    void divide(char* weights, std::int64_t bytes, double total) const {
+        auto* const some = reinterpret_cast<T*>(weights);
+        if (total != 1)
+            kernel_.share(some, bytes / element, total, some);
+    }
+    void write_lines() {
         if (lines_.count > 0)
             kernels_.stream(lines_);
     }
 
     const Kernels& kernels_;
+    const SoftmaxKernels<T>& kernel_;
     char *next_, *last_;
     char* end_ = nullptr;
     std::int64_t part_ = 0; // of a line before the end, which lie before the next rows
@@ -168,19 +189,41 @@ std::int64_t rows_at_once(const SoftmaxElements<T>& e, const Strided<void>& y, s
     return rows;
 }
 
+// Whether rows are streamed as weights, which are divided as they pass the cache by: those that the
+// first cache does not hold twice need not be read and written once more.
+template <class T>
+bool divides_late(const SoftmaxElements<T>& e) {
+    constexpr std::int64_t long_rows = 1024;
+    return e.plain() && e.s_.length >= long_rows && e.kernel().weigh_row != nullptr;
+}
+
+template <class T>
+void stream_row(const SoftmaxElements<T>& e, const Strided<void>& y, std::int64_t index,
+                Guess& guess, StreamedRows<T>& streamed) {
+    const Softmax& s = e.s_;
+    const auto* const x = static_cast<const T*>(e.at(s.x, offset_of(s.leading, s.x, index)));
+    const double total =
+        e.kernel().weigh_row(x, s.length, e.scale_, streamed.next(), guess, streamed.lines());
+    streamed.stream(static_cast<T*>(e.at(y, offset_of(s.leading, y, index))), s.length, total);
+}
+
 // Rows that kernels read and write where they are, but for a mask or a sign.
 template <class T>
 void softmax_whole_rows(const SoftmaxElements<T>& e, const Strided<void>& y, Stores stores,
                         int threads) {
     const bool streamed = stores == Stores::streamed && e.kernels_.stream != nullptr &&
                           (e.s_.leading.empty() || y.strides.back() == e.s_.length);
+    const bool late = streamed && divides_late(e);
     each_task<T>(e.s_, rows_of(e.s_), e.s_.length, streamed ? streamed_elements : task_elements,
                  threads, [&](std::int64_t begin, std::int64_t end, const SoftmaxRoom<T>& room) {
                      Guess guess;
-                     StreamedRows<T> stream(e.kernels_, room);
+                     StreamedRows<T> stream(e, room);
                      for (std::int64_t index = begin; index < end;)
-                         index += rows_at_once(e, y, index, end, room, guess,
-                                               streamed ? &stream : nullptr);
+                         if (late)
+                             stream_row(e, y, index++, guess, stream);
+                         else
+                             index += rows_at_once(e, y, index, end, room, guess,
+                                                   streamed ? &stream : nullptr);
                      if (streamed) {
                          stream.finish();
                          e.kernels_.fence();

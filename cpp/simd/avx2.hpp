@@ -286,6 +286,8 @@ struct Simd {
     }
     // Rows of a register tile of three vectors each, and of one of as many rows as vectors.
     static constexpr int tile_rows = 2, few_rows = 2;
+    // Vectors of which powers of e are taken by turns.
+    static constexpr int powers_by_turns = 2;
 
     static F32 swap_neighbours(F32 v) {
         return {_mm256_permute_ps(v.low, 0b10110001), _mm256_permute_ps(v.high, 0b10110001)};

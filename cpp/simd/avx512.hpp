@@ -211,6 +211,8 @@ struct Simd {
     }
     // Rows of a register tile of three vectors each, and of one of as many rows as vectors.
     static constexpr int tile_rows = 8, few_rows = 4;
+    // Vectors of which powers of e are taken by turns.
+    static constexpr int powers_by_turns = 4;
 
     static F32 swap_neighbours(F32 v) { return _mm512_permute_ps(v, 0b10110001); }
     static F64 swap_neighbours(F64 v) { return _mm512_permute_pd(v, 0b01010101); }

@@ -328,6 +328,8 @@ struct Simd {
     }
     // Rows of a register tile of three vectors each, and of one of as many rows as vectors.
     static constexpr int tile_rows = 1, few_rows = 2;
+    // Vectors of which powers of e are taken by turns.
+    static constexpr int powers_by_turns = 2;
 
     static F32 swap_neighbours(F32 v) {
         return each<F32>([&](int i) { return vrev64q_f32(v.part[i]); });

@@ -246,6 +246,8 @@ struct Simd {
     }
     // Rows of a register tile of three vectors each, and of one of as many rows as vectors.
     static constexpr int tile_rows = 1, few_rows = 1;
+    // Vectors of which powers of e are taken by turns.
+    static constexpr int powers_by_turns = 2;
 
     template <class Vector>
     static Vector swap_neighbours(const Vector& v) {

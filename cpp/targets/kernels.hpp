@@ -16,9 +16,12 @@ namespace ropewalk {
 template <class T>
 struct SoftmaxKernels {
     // Whole rows; `room` is for the weights of one, and of 1024 elements at least. y may be x.
-    // Meanwhile lines are copied, so many as there is time for.
+    // Meanwhile lines are written, so many as there is time for.
     void (*rows)(const T* x, std::int64_t x_stride, T* y, std::int64_t y_stride, std::int64_t rows,
                  std::int64_t length, double scale, T* room, Guess& guess, Lines& meanwhile);
+    // The weights of one row, and their total; null where lines hold no weights of T.
+    double (*weigh_row)(const T* x, std::int64_t length, double scale, T* weights, Guess& guess,
+                        Lines& meanwhile);
 
     // y = x, or value where a byte is 0; y may be x.
     void (*hide)(const T* x, const std::uint8_t* counts, std::int64_t count, T value, T* y);
@@ -75,7 +78,7 @@ struct Kernels {
     void (*total_columns)(double* sums, int sixteens); // the first sums become the totals
     double (*exponential)(double x);                   // of 0 and less, as in attention
 
-    // Copies all those lines; null where no stores pass the cache by.
+    // Writes all those lines; null where no stores pass the cache by.
     void (*stream)(Lines& lines);
     // To be called before other threads may read what was streamed.
     void (*fence)();

@@ -79,8 +79,14 @@ constexpr ropewalk::AttentionKernels<T> attention_of() {
 
 template <class S, class T>
 constexpr ropewalk::SoftmaxKernels<T> softmax_of() {
-    return {softmax_rows<S, T>,   hide_elements<S, T>, largest_element<S, T>, weigh_part<S, T>,
-            share_elements<S, T>, raise_columns<S, T>, weigh_columns<S, T>,   share_columns<S, T>};
+    ropewalk::SoftmaxKernels<T> all{softmax_rows<S, T>,  nullptr,
+                                    hide_elements<S, T>, largest_element<S, T>,
+                                    weigh_part<S, T>,    share_elements<S, T>,
+                                    raise_columns<S, T>, weigh_columns<S, T>,
+                                    share_columns<S, T>};
+    if constexpr (sizeof(T) == 4)
+        all.weigh_row = weigh_one<S, T>;
+    return all;
 }
 
 template <class S>
