@@ -38,6 +38,7 @@ constexpr std::int64_t near_keys = 32;
 // What one group of queries asks for, of the lines ahead that all of them share out, four at most.
 struct LinesAhead {
     int first, count;
+    bool into_first_cache;
 };
 
 // One query may ask for all of nearer rows, from the second into the first cache: each read of
@@ -46,15 +47,17 @@ struct NextRows {};
 constexpr std::int64_t next_keys = 8;
 
 // One or two queries ask for half types that come from memory: more work a line leaves the
-// processor too late to fetch it ahead.
+// processor too late to fetch it ahead. Two ask for others too, but into the first cache alone.
 template <class S, class T, class Element>
 LinesAhead lines_of_group(const Tile<T>& tile, int first, int lines) {
-    constexpr bool half = sizeof(Element) == 2;
-    if (tile.vectors <= few_alone)
-        return {0, half && tile.ahead == Ahead::far_rows ? lines : 0};
+    const bool near = tile.large_first_cache;
+    if (tile.vectors <= few_alone) {
+        const bool asks = sizeof(Element) == 2 || (tile.vectors == 2 && near);
+        return {0, asks && tile.ahead == Ahead::far_rows ? lines : 0, near};
+    }
     const int groups = (tile.vectors + S::few_rows - 1) / S::few_rows, group = first / S::few_rows;
     const int begin = group * lines / groups;
-    return {begin, (group + 1) * lines / groups - begin};
+    return {begin, (group + 1) * lines / groups - begin, near};
 }
 
 // function(what the group asks for)
@@ -78,10 +81,15 @@ template <int most, class Element>
 template <int, class Element>
 [[gnu::always_inline]] inline void fetch(const Element* row, std::int64_t stride,
                                          std::int64_t apart, LinesAhead lines) {
+    const Element* const first = row + near_keys * stride + lines.first * apart;
 #pragma GCC unroll 4
     for (int i = 0; i < 4; ++i)
-        if (i < lines.count)
-            __builtin_prefetch(row + near_keys * stride + (lines.first + i) * apart, 0, 2);
+        if (i < lines.count) {
+            if (lines.into_first_cache)
+                __builtin_prefetch(first + i * apart, 0, 3);
+            else
+                __builtin_prefetch(first + i * apart, 0, 2);
+        }
 }
 
 // function(the first key, how many)

@@ -37,6 +37,7 @@ class TileTask {
                 room_.output,
                 false,
                 tiling.ahead(),
+                has_large_first_cache(),
                 {}},
           keys_(tiling.keys_of(tile)), values_(tiling.values_of(tile)),
           divides_last_(!tiling.few() && a_.output != nullptr &&

@@ -53,6 +53,22 @@ const Kernels* find_kernels(const char* isa) {
     return nullptr;
 }
 
+bool has_large_first_cache() {
+#ifdef ROPEWALK_HAS_AVX2
+    static const bool large = [] {
+        constexpr unsigned least = 48 << 10; // bytes
+        unsigned a = 0, ways = 0, sets = 0, d = 0;
+        if (__get_cpuid_count(0x8000001d, 0, &a, &ways, &sets, &d) == 0)
+            return false; // not AMD's
+        const unsigned line = (ways & 0xfff) + 1, parts = (ways >> 12 & 0x3ff) + 1;
+        return ((ways >> 22) + 1) * parts * line * (sets + 1) >= least;
+    }();
+    return large;
+#else
+    return false;
+#endif
+}
+
 bool waits_for_second_cache() {
 #ifdef ROPEWALK_HAS_AVX2
     return __builtin_cpu_is("intel") != 0;

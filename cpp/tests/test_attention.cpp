@@ -212,13 +212,14 @@ struct Memory {
 
     Tile<T> tile(int vectors, std::int64_t dim, std::int64_t value_dim, const T* queries,
                  std::int64_t keys) {
-        return {vectors,         dim,
-                value_dim,       queries,
-                logits.data(),   largest.data(),
-                smallest.data(), maximum.data(),
-                sum.data(),      rescale.data(),
-                output.data(),   true,
-                Ahead::nothing,  {keys, keys, keys}};
+        return {vectors,           dim,
+                value_dim,         queries,
+                logits.data(),     largest.data(),
+                smallest.data(),   maximum.data(),
+                sum.data(),        rescale.data(),
+                output.data(),     true,
+                Ahead::nothing,    false,
+                {keys, keys, keys}};
     }
 };
 
@@ -336,7 +337,7 @@ void expect_same_last(const Kernels& kernels, int vectors) {
 
 // As attended, with so few queries that lanes are features. Returns results and maxima.
 template <class T, std::size_t queries>
-std::vector<T> attended_by_few(const Kernels& kernels, Ahead ahead) {
+std::vector<T> attended_by_few(const Kernels& kernels, Ahead ahead, bool large_first_cache) {
     const auto type = sizeof(T) == 4 ? ropewalk::Type::float32 : ropewalk::Type::float64;
     const auto& few = kernels_of<T>(kernels).few[static_cast<std::size_t>(type)];
     constexpr std::int64_t dim = 19, value_dim = 37, keys = 35;
@@ -346,6 +347,7 @@ std::vector<T> attended_by_few(const Kernels& kernels, Ahead ahead) {
     Memory<T> memory(queries, value_dim);
     Tile<T> tile = memory.tile(queries, dim, value_dim, query.data(), keys);
     tile.ahead = ahead;
+    tile.large_first_cache = large_first_cache;
     for (const std::int64_t first : {std::int64_t{0}, keys}) {
         const ropewalk::Rows rows{key.data() + first * dim, dim, keys};
         const ropewalk::Rows values{value.data() + first * value_dim, value_dim, keys};
@@ -380,12 +382,13 @@ bool has_nan(const std::vector<T>& all) {
 // Whatever is asked for ahead, be it this processor's way or another's.
 template <class T, std::size_t queries>
 void expect_same_few(const Kernels& kernels, const Kernels& scalar) {
-    const auto there = attended_by_few<T, queries>(scalar, Ahead::nothing);
-    for (const Ahead ahead : {Ahead::nothing, Ahead::next_rows, Ahead::far_rows}) {
-        const auto here = attended_by_few<T, queries>(kernels, ahead);
-        expect(same_bits(here, there), kernels.isa, "other results of few queries");
-        expect(!has_nan(here), kernels.isa, "a value that no query sees shows to a few");
-    }
+    const auto there = attended_by_few<T, queries>(scalar, Ahead::nothing, false);
+    for (const Ahead ahead : {Ahead::nothing, Ahead::next_rows, Ahead::far_rows})
+        for (const bool large_first_cache : {false, true}) {
+            const auto here = attended_by_few<T, queries>(kernels, ahead, large_first_cache);
+            expect(same_bits(here, there), kernels.isa, "other results of few queries");
+            expect(!has_nan(here), kernels.isa, "a value that no query sees shows to a few");
+        }
 }
 
 template <class T>
