@@ -5,6 +5,7 @@ rounded, and the same row at the same position has the same bits, whatever surro
 refused is tested in test_rotary_refusals.py.
 """
 
+import itertools
 import os
 import pickle
 import subprocess
@@ -1070,6 +1071,29 @@ def test_rows_of_any_strides_are_turned_in_place(layout: str, dtype: str, pairin
     view = lying[...]
     assert rw.rerotate(lying, range(LENGTH), pairing=pairing, out=view) is view
     assert_same_bits(lying, expected)
+
+
+@pairings
+@pytest.mark.parametrize("order", list(itertools.permutations(range(4))), ids=str)
+def test_axes_may_lie_in_any_order(order: tuple[int, ...], pairing: Pairing) -> None:
+    positions = np.array([[[[4], [5], [6], [0], [9]]], [[[7], [2], [3], [8], [1]]]])
+    x = rows((2, 3, 5, 4, DIM), "float32")  # the first and the third axis have positions
+    expected = np.empty_like(x)
+    for batch, head, group in np.ndindex(2, 3, 4):
+        own = positions[batch, 0, :, 0]
+        expected[batch, head, :, group] = rw.rotate(x[batch, head, :, group], own, pairing=pairing)
+    lying = x.transpose(*order, 4).copy().transpose(*np.argsort(order), 4)
+    assert_same_bits(rw.rotate(lying, positions, pairing=pairing), expected)
+    assert_same_bits(rw.rotate(x, positions, pairing=pairing, out=lying), expected)
+
+
+@pairings
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+def test_data_from_far_have_the_bits_of_near_ones(dtype: str, pairing: Pairing) -> None:
+    x = rows((8, 4096, 128), dtype)  # 16 and 8 MiB
+    expected = np.stack([rw.rotate(head, pairing=pairing) for head in x])
+    assert_same_bits(rw.rotate(x, pairing=pairing, out=np.empty_like(x)), expected)
+    assert_same_bits(rw.rotate(x, pairing=pairing, out=x), expected)
 
 
 @dtypes

@@ -58,6 +58,7 @@ struct Rotation {
     const void *cosines, *sines;         // of neighbours: both in `cosines`
     std::int64_t pairs;                  // that are turned
     std::int64_t apart;                  // pairs of a row of the table, maybe more
+    bool far;                            // in memory, or in a cache where it waits
     bool streamed;                       // past the cache, where rows of y have no gaps
 };
 
