@@ -254,7 +254,8 @@ BAD_OPTIONS: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
         {"sinks": NAN}, ValueError, "sinks must be -inf or finite in float64, got nan",
     ),
     "infinite sinks": (
-        {"sinks": [INF] * 6}, ValueError, "sinks must be -inf or finite in float64, got inf",
+        {"sinks": np.array([1, INF, 1, 1, 1, -INF])}, ValueError,
+        "sinks must be -inf or finite in float64, got inf",
     ),
     "sinks of text": ({"sinks": "1"}, TypeError, "sinks must be real numbers, got dtype <U1"),
     "slopes of another shape": (
@@ -262,10 +263,12 @@ BAD_OPTIONS: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
         "slopes must broadcast to the leading axes, (2, 6), got shape (6, 1)",
     ),
     "slopes of NaN": (
-        {"slopes": [NAN] * 6, "offset": 0}, ValueError, "slopes must be finite in float64, got nan",
+        {"slopes": np.full(6, NAN), "offset": 0}, ValueError,
+        "slopes must be finite in float64, got nan",
     ),
     "infinite slopes": (
-        {"slopes": -INF, "offset": 0}, ValueError, "slopes must be finite in float64, got -inf",
+        {"slopes": np.full((2, 1), -INF), "offset": 0}, ValueError,
+        "slopes must be finite in float64, got -inf",
     ),
     "slopes of objects": (
         {"slopes": None, "sinks": np.array([None] * 6)}, TypeError,

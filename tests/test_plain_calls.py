@@ -4,6 +4,7 @@ import re
 import threading
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -69,7 +70,7 @@ def test_rotation_has_the_bits_of_the_general_way(
 
 
 @pairings
-@pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])
+@dtypes
 def test_rotation_by_tables_has_the_bits_of_the_general_way(dtype: str, pairing: Pairing) -> None:
     x = rows((3, 100, 16), dtype)
     table_dtype = np.float64 if dtype == "float64" else np.float32
@@ -81,7 +82,7 @@ def test_rotation_by_tables_has_the_bits_of_the_general_way(dtype: str, pairing:
             assert_same_bits(rw.rotate_by(x, c, s, pairing=pairing, out=x.copy()), expected)
 
 
-@pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])
+@dtypes
 @pytest.mark.parametrize("shape", [(5, 8), (3, 70, 16), (2, 4, 33, 8)], ids=str)
 @pytest.mark.parametrize("options", [{}, {"causal": True}, {"scale": -0.3}], ids=str)
 def test_attention_has_the_bits_of_the_general_way(
@@ -125,7 +126,7 @@ def scores_of(shape: tuple[int, ...], dtype: str) -> dict[str, dict[str, Any]]:
     }
 
 
-@pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])
+@dtypes
 @pytest.mark.parametrize("shape", SCORES.values(), ids=SCORES)
 def test_attention_with_scores_has_the_bits_of_the_general_way(
     dtype: str, shape: tuple[int, ...]
@@ -163,7 +164,7 @@ def test_attention_refuses_an_out_that_a_mask_or_a_bias_shares() -> None:
             rw.attention(x, x, x, softcap=softcap)
 
 
-@pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])
+@dtypes
 @pytest.mark.parametrize("shape", [(7,), (5, 8), (3, 7, 700)], ids=str)
 @pytest.mark.parametrize("options", [{}, {"scale": -0.3}, {"axis": 0}, {"axis": -1}], ids=str)
 def test_softmax_has_the_bits_of_the_general_way(
@@ -302,3 +303,14 @@ def test_encodings_have_the_bits_of_the_general_way(dtype: str, positions: Any) 
         assert_same_bits(found, expected)
         if dtype == "float64":
             assert_same_bits(rw.sinusoidal_encoding(positions, 6, **options), expected)
+
+
+@dtypes
+def test_every_type_takes_the_short_way(dtype: str) -> None:
+    def taken(x: NDArray[Any]) -> bool:
+        found = _core.attend_plainly(x, x, x, False, None, None, None, None, None, 1)
+        return found is not None
+
+    assert taken(rows((4, 2), dtype))
+    assert not taken(np.zeros((4, 2), [("half", "u2")]))
+    assert not taken(np.zeros((4, 2), ml_dtypes.float8_e4m3))

@@ -1,6 +1,7 @@
 #include "bindings/bindings.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <utility>
 
@@ -23,6 +24,16 @@ bool takes_result(const py::array& out, const py::array& x,
                return is_plain_array(other) &&
                       may_overlap(out, py::reinterpret_borrow<py::array>(other));
            });
+}
+
+// That type is of ml_dtypes. NumPy numbers such types when they are imported, from 256 on; to ask
+// for the name each time would take as long as a small call.
+bool is_bfloat16(const py::dtype& dtype) {
+    static std::atomic<int> known = -1;
+    const int number = dtype.num();
+    if (number >= 256 && number != known && py::str(dtype.attr("name")).equal(py::str("bfloat16")))
+        known = number;
+    return number == known;
 }
 
 } // namespace
@@ -76,7 +87,7 @@ bool is_native_float(const py::dtype& dtype) {
     // NumPy's numbers of its own types: others may be of kind 'f', too.
     constexpr int float16 = 23, float32 = 11, float64 = 12;
     const int number = dtype.num();
-    return (number == float16 || number == float32 || number == float64) &&
+    return (number == float16 || number == float32 || number == float64 || is_bfloat16(dtype)) &&
            dtype.byteorder() == '=';
 }
 

@@ -221,6 +221,29 @@ bool takes_output(const py::handle& out, const py::dtype& dtype,
            });
 }
 
+// Whether that is an array of float64 with a value for every head, or for all along some axes: none
+// of them larger, but -inf where that is allowed.
+bool per_head_fits_plainly(const py::handle& values, const py::tuple& leading, double largest,
+                           bool allows_minus_infinity) {
+    if (!is_plain_array(values))
+        return false;
+    const auto array = py::reinterpret_borrow<py::array>(values);
+    const py::ssize_t rank = array.ndim();
+    const auto axes = static_cast<py::ssize_t>(leading.size());
+    if (!is_native_float(array.dtype()) || array.itemsize() != 8 || !is_c_contiguous(array) ||
+        rank > axes)
+        return false;
+    for (py::ssize_t i = 0; i < rank; ++i)
+        if (array.shape(i) != 1 &&
+            array.shape(i) !=
+                leading[static_cast<std::size_t>(axes - rank + i)].cast<py::ssize_t>())
+            return false;
+    const auto* const first = static_cast<const double*>(array.data());
+    return std::all_of(first, first + array.size(), [&](double value) {
+        return std::abs(value) <= largest || (allows_minus_infinity && value == -HUGE_VAL);
+    });
+}
+
 // A soft cap that needs no conversion and is a normal number in each type, 0 for None.
 std::optional<double> plain_softcap(const py::handle& softcap) {
     if (softcap.is_none())
@@ -301,6 +324,7 @@ void register_attention(py::module_& m) {
     m.def("attend", &attend_arrays);
     m.def("attend_plainly", &attend_plainly);
     m.def("rows_fit_plainly", &rows_fit_plainly);
+    m.def("per_head_fits_plainly", &per_head_fits_plainly);
 }
 
 } // namespace ropewalk

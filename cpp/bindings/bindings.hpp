@@ -35,9 +35,9 @@ Type type_of(const pybind11::array& array);
 std::int64_t stride_of(const pybind11::array& array, std::int64_t axis);
 
 // What calls that need no conversion are made of: an array and no subclass, aligned; one of so many
-// axes at least, the last of which lies side by side; a float type of NumPy's own in this byte
-// order; a position that is a Python integer, and a range of such. Where more bytes are written the
-// general way costs nothing.
+// axes at least, the last of which lies side by side; a float type in this byte order; a position
+// that is a Python integer, and a range of such. Where more bytes are written the general way costs
+// nothing.
 bool is_plain_array(const pybind11::handle& handle);
 bool has_rows(const pybind11::handle& handle, pybind11::ssize_t axes);
 bool is_native_float(const pybind11::dtype& dtype);

@@ -151,8 +151,12 @@ class Problem:
     def _per_head(self, name: str, values: ArrayLike | None) -> NDArray[np.float64] | None:
         if values is None:
             return None
-        if type(values) is float and abs(values) <= self.largest:  # the checks below take 3 us
+        if type(values) is float and abs(values) <= self.largest:  # the checks below take 6 us
             return np.array(values)
+        if type(values) is np.ndarray and values.dtype.type is np.float32:
+            values = values.astype(np.float64)
+        if _core.per_head_fits_plainly(values, self.leading, self.largest, name == "sinks"):
+            return cast("NDArray[np.float64]", values)
         array = _arrays.aligned(_floats(name, values), np.float64)
         _arrays.check_broadcast(name, array.shape, self.leading, "the leading axes")
         allowed = np.abs(array) <= self.largest
@@ -171,6 +175,8 @@ class Problem:
             return array
         # One of what is broadcast, for it will be again.
         array = array[tuple(slice(None, 1 if s == 0 else None) for s in array.strides)]
+        if array.itemsize < self.computed.itemsize:
+            return array.astype(self.computed)
         with np.errstate(over="ignore"):
             converted = array.astype(self.computed)
         finite = np.clip(converted, -self.largest, self.largest)

@@ -44,6 +44,9 @@ def attend_plainly(
     /,
 ) -> NDArray[Any] | None: ...
 def rows_fit_plainly(given: tuple[object, ...], /) -> bool: ...
+def per_head_fits_plainly(
+    values: object, leading: tuple[int, ...], largest: float, allows_minus_infinity: bool, /
+) -> bool: ...
 def softmax(
     x: NDArray[Any],
     out: NDArray[Any],
