@@ -181,8 +181,9 @@ def multi_head_attention(
     Notes
     -----
     Projections are NumPy's matrix products, of its accuracy and speed; so the bits may depend on
-    the number of threads that they use. Half types are computed in float32 from the projections
-    on and rounded once at the end; ``precision="float64"`` computes everything in float64.
+    the number of threads that they use, and those of a row on its place among the others. Half
+    types are computed in float32 from the projections on and rounded once at the end;
+    ``precision="float64"`` computes everything in float64.
 
     A cache of keys and values is the caller's arrays. Decoding with one gives the rows of the whole
     up to rounding, as the second example shows.
