@@ -177,7 +177,7 @@ struct Neighbours {
         const bool gapless = r.x_stride == width && r.y_stride == width;
         if (gapless && (r.repeats == 1 || width % lanes == 0)) {
             if (r.streamed && lies_in_pairs(r))
-                return run_gapless<true, true>(r);
+                return r.far ? run_gapless<true, true>(r) : run_gapless<true, false>(r);
             return r.far ? run_gapless<false, true>(r) : run_gapless<false, false>(r);
         }
         const auto* x = static_cast<const Element*>(r.x);

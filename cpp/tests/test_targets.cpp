@@ -15,6 +15,9 @@ namespace {
 
 using namespace ropewalk;
 using Bytes = std::vector<char>;
+struct alignas(64) Line {
+    char bytes[64];
+};
 
 constexpr Type all_types[] = {Type::float32, Type::float16, Type::bfloat16, Type::float64};
 
@@ -73,6 +76,44 @@ Bytes rotations(const Kernels& kernels) {
             rotate(kernels, turning, {rows, 1000000, 7}, 1.5, Direction::backwards, data,
                    Stores::cached, 1);
             all.insert(all.end(), y.begin(), y.end());
+        }
+    return all;
+}
+
+// Rows without gaps, asked for ahead or not and streamed or not, whatever a processor takes of
+// that.
+Bytes rotations_without_gaps(const Kernels& kernels) {
+    constexpr std::int64_t copies = 3, rows = 10, repeats = 2, pairs = 32, width = 2 * pairs;
+    constexpr std::int64_t copy = rows * repeats * width;
+    Bytes all;
+    for (const Type type : all_types)
+        for (const bool halves : {false, true}) {
+            const Bytes x = data_of(type, copies * copy, 8);
+            const Bytes table =
+                data_of(type == Type::float64 ? type : Type::float32, rows * repeats * width, 9);
+            const auto rotate =
+                (halves ? kernels.rotate_apart : kernels.rotate_neighbours)[static_cast<int>(type)];
+            for (const bool far : {false, true})
+                for (const bool streamed : {false, true})
+                    for (const std::int64_t some : {std::int64_t{1}, repeats}) {
+                        std::vector<Line> y(x.size() / sizeof(Line));
+                        Rotation r{};
+                        r.x = x.data();
+                        r.y = y.data();
+                        r.rows = rows * repeats / some;
+                        r.repeats = some;
+                        r.x_stride = r.y_stride = width;
+                        r.copies = copies;
+                        r.x_copy = r.y_copy = copy;
+                        r.cosines = r.sines = table.data();
+                        r.pairs = r.apart = pairs;
+                        r.far = far;
+                        r.streamed = streamed;
+                        rotate(r);
+                        kernels.fence();
+                        const auto* const bytes = reinterpret_cast<const char*>(y.data());
+                        all.insert(all.end(), bytes, bytes + x.size());
+                    }
         }
     return all;
 }
@@ -165,6 +206,7 @@ int main() {
     };
     check("tables", tables);
     check("rotations", rotations);
+    check("rotations without gaps", rotations_without_gaps);
     check("attention", attentions);
     check("softmax", softmaxes);
     return failures;
