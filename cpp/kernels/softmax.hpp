@@ -168,7 +168,9 @@ template <class S, class Meanwhile, class Scale>
 [[gnu::always_inline]] inline double weigh_by_guess(const float* x, std::int64_t length,
                                                     const GuessedWeights<S, Scale>& weight,
                                                     float* weights, Lines& meanwhile) {
-    const std::int64_t ahead = length < 2048 ? 1024 : 2048; // from memory in time
+    // A row, or what comes from memory in time.
+    const std::int64_t most_ahead = length < 2048 ? length : 2048;
+    const std::int64_t ahead = most_ahead < 512 ? 512 : most_ahead;
     alignas(64) double sums[std::size_t{softmax_lanes}] = {};
     double sum = 0;
     for (std::int64_t i = 0; i < length;) {
