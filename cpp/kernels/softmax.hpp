@@ -148,11 +148,10 @@ double total_of(const double* sums) {
     return S::sum(S::add(S::get(sums), S::get(sums + 8)));
 }
 
-// y = weights divided by their sum
 template <class S, class T>
-void share_elements(const T* weights, std::int64_t count, double sum, T* y) {
+[[gnu::always_inline]] inline void share_row(const T* weights, std::int64_t count,
+                                             const Shares<S, T>& shares, T* y) {
     using W = Sixteen<S, T>;
-    const Shares<S, T> shares(sum);
     std::int64_t i = 0;
     for (; i + softmax_lanes <= count; i += softmax_lanes)
         W::put(y + i, shares.of(W::get(weights + i)));
@@ -160,6 +159,12 @@ void share_elements(const T* weights, std::int64_t count, double sum, T* y) {
         const unsigned some = (1U << (count - i)) - 1;
         W::put_some(y + i, shares.of(W::get_some(weights + i, some)), some);
     }
+}
+
+// y = weights divided by their sum
+template <class S, class T>
+void share_elements(const T* weights, std::int64_t count, double sum, T* y) {
+    share_row<S, T>(weights, count, Shares<S, T>(sum), y);
 }
 
 // The sum of weights, or 0 if the guess was wrong, which most often a thousand elements show, or
@@ -185,7 +190,7 @@ template <class S, class Meanwhile, class Scale>
     return sum;
 }
 
-constexpr std::int64_t most_rows = 16, guessed_elements = 1024;
+constexpr std::int64_t most_rows = softmax_lanes, guessed_elements = 1024;
 
 // Weights of up to most_rows whole rows, and their sums. The steps of rows follow each other: so a
 // row needs not wait for the one before.
@@ -243,8 +248,8 @@ template <class S, class T>
 void softmax_rows(const T* x, std::int64_t x_stride, T* y, std::int64_t y_stride, std::int64_t rows,
                   std::int64_t length, double scale, T* room, ropewalk::Guess& guess,
                   Lines& meanwhile) {
-    const std::int64_t some =
-        guessed_elements / length < most_rows ? guessed_elements / length : most_rows;
+    constexpr std::int64_t elements = ropewalk::together_bytes / sizeof(T);
+    const std::int64_t some = elements / length < most_rows ? elements / length : most_rows;
     const std::int64_t at_once = some < 1 ? 1 : some;
     const bool apart = x == y || length < 2 * softmax_lanes;
     const std::int64_t stride = apart ? length : y_stride;
@@ -255,8 +260,9 @@ void softmax_rows(const T* x, std::int64_t x_stride, T* y, std::int64_t y_stride
         double sums[std::size_t{most_rows}];
         weigh_rows<S, Copied>(x + first * x_stride, x_stride, weights, stride, now, length, scale,
                               guess, meanwhile, sums);
+        const typename Shares<S, T>::Rows shares(Shares<S, T>(Two<S>::get(sums)));
         for (std::int64_t i = 0; i < now; ++i)
-            share_elements<S, T>(weights + i * stride, length, sums[i], to + i * y_stride);
+            share_row<S>(weights + i * stride, length, Shares<S, T>(shares, i), to + i * y_stride);
     }
 }
 

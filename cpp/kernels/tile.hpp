@@ -112,6 +112,10 @@ struct Guess {
     bool made = false;
 };
 
+// Rows of a softmax that are met together, one row or so many bytes: the first cache holds them and
+// their weights.
+inline constexpr std::int64_t together_bytes = 16384;
+
 // Lines of the cache that are still to be written, by stores that pass it by: weights of float32,
 // divided by their total, or anything, whose total is 1. The target begins where a line does.
 inline constexpr std::int64_t line_bytes = 64;

@@ -245,10 +245,17 @@ class Shares<S, double> {
 
   public:
     Shares() = default;
-    explicit Shares(double sum) : inverse_(Two<S>::all(sum < 0.5 ? 0 : 1 / sum)) {}
+    explicit Shares(double sum) : Shares(Two<S>::all(sum)) {}
     explicit Shares(F64 sum) : inverse_{inverse_of(sum.first), inverse_of(sum.second)} {}
     F64 of(F64 weight) const { return Two<S>::mul(weight, inverse_); }
     F64 inverse() const { return inverse_; }
+
+    // The sums of sixteen rows, divided by as one vector.
+    struct Rows {
+        explicit Rows(const Shares& each) { Two<S>::put(inverse, each.inverse_); }
+        alignas(64) double inverse[std::size_t{softmax_lanes}];
+    };
+    Shares(const Rows& rows, std::int64_t i) : inverse_(Two<S>::all(rows.inverse[i])) {}
 
   private:
     static typename S::F64 inverse_of(typename S::F64 sum) {
@@ -264,15 +271,26 @@ class Shares<S, float> {
 
   public:
     Shares() = default;
-    explicit Shares(double sum) : wide_(sum), least_(S::all(static_cast<float>(least * sum))) {
-        const double inverse = sum < 0.5 ? 0 : 1 / sum;
-        const auto most = static_cast<float>(inverse);
-        inverse_ = S::all(most), rest_ = S::all(static_cast<float>(inverse - double{most}));
-    }
+    explicit Shares(double sum) : Shares(Two<S>::all(sum)) {}
     explicit Shares(F64 sum)
         : wide_(sum), least_(joined(Two<S>::mul(Two<S>::all(least), sum))),
           inverse_(joined(wide_.inverse())),
           rest_(joined(Two<S>::sub(wide_.inverse(), widened<S>(inverse_)))) {}
+
+    struct Rows {
+        explicit Rows(const Shares& each) : wide(each.wide_) {
+            S::put(least, each.least_);
+            S::put(inverse, each.inverse_);
+            S::put(rest, each.rest_);
+        }
+        typename Shares<S, double>::Rows wide;
+        alignas(64) float least[std::size_t{softmax_lanes}], inverse[std::size_t{softmax_lanes}],
+            rest[std::size_t{softmax_lanes}];
+    };
+    Shares(const Rows& rows, std::int64_t i)
+        : wide_(rows.wide, i), least_(S::all(rows.least[i])), inverse_(S::all(rows.inverse[i])),
+          rest_(S::all(rows.rest[i])) {}
+
     // To make a float32 below the normal numbers takes some processors a hundred times as long,
     // unless by rounding a float64.
     F32 of(F32 weight) const {

@@ -12,7 +12,7 @@ namespace {
 
 // A task has so many elements or one row, or one group of columns; more where they are streamed, as
 // its first and its last line wait for memory. So many are made in the first cache before they are
-// streamed, and there is room for as many at least.
+// streamed.
 constexpr std::int64_t task_elements = std::int64_t{1} << 14,
                        streamed_elements = std::int64_t{1} << 18, staged_elements = 2048;
 
@@ -31,8 +31,10 @@ void each_task(const Softmax& s, std::int64_t count, std::int64_t elements,
     const std::int64_t most =
         std::max<std::int64_t>(1, most_elements / std::max<std::int64_t>(1, elements));
     const std::int64_t tasks = (count + most - 1) / most;
+    constexpr std::int64_t least =
+        std::max<std::int64_t>(staged_elements, together_bytes / sizeof(T));
     // In sixteens, and sixteen more, for the part of a line that waits before streamed rows.
-    const std::int64_t held = (std::clamp(elements, staged_elements, part_elements) + 31) / 16 * 16;
+    const std::int64_t held = (std::clamp(elements, least, part_elements) + 31) / 16 * 16;
     std::vector<Scratch> rooms;
     const auto workers = static_cast<std::size_t>(std::min<std::int64_t>(threads, tasks));
     rooms.reserve(workers);

@@ -15,7 +15,7 @@ namespace ropewalk {
 // summed_elements.
 template <class T>
 struct SoftmaxKernels {
-    // Whole rows; `room` is for the weights of one, and of 1024 elements at least. y may be x.
+    // Whole rows; `room` is for the weights of one, and together_bytes at least. y may be x.
     // Meanwhile lines are written, so many as there is time for.
     void (*rows)(const T* x, std::int64_t x_stride, T* y, std::int64_t y_stride, std::int64_t rows,
                  std::int64_t length, double scale, T* room, Guess& guess, Lines& meanwhile);
