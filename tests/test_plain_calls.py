@@ -142,15 +142,62 @@ def test_attention_with_scores_has_the_bits_of_the_general_way(
             assert_same_bits(rw.attention(query, key, value, **options), expected)
 
 
-def test_small_calls_with_a_mask_a_bias_or_a_cap_are_plain(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_small_calls_of_any_arrays_are_plain(monkeypatch: pytest.MonkeyPatch) -> None:
     x = np.ones((4, 2), np.float32)
+    heads, half, scores = np.ones((2, 3, 4, 2), np.float32), x.astype(np.float16), x @ x.T
     called: list[object] = []
     monkeypatch.setattr(_core, "attend", lambda *_: called.append(None))
-    for options in ({"mask": x @ x.T > 0}, {"bias": x @ x.T}, {"softcap": 5.0}):
+    for options in (
+        {"mask": scores > 0},
+        {"mask": (scores > 0).tolist()},
+        {"bias": scores},
+        {"bias": scores.astype(np.float64)},
+        {"bias": scores.astype(np.float16)},
+        {"bias": scores.tolist()},
+        {"softcap": 5.0},
+    ):
         rw.attention(x, x, x, **options)
+    rw.attention(half, half, half, bias=scores)
+    rw.attention(half, half, half, bias=scores.astype(np.float16))
+    rw.attention(x.tolist(), x.astype(int).tolist(), x)
+    rw.attention(x, x.astype(np.float64), half)
+    rw.attention(x[:, ::-1], np.asfortranarray(x), x)
+    rw.attention(heads, x, heads[:1, :1])
     assert not called
-    rw.attention(x, x, x, bias=(x @ x.T).astype("f8"))
+    rw.attention(x, heads[0], x)  # the result has the axes of the keys
     assert called
+
+
+LEADING = [(), (1,), (2,), (4,), (3, 4), (3, 2), (3, 1), (1, 4), (1, 2), (1, 1)]
+
+
+@pytest.mark.parametrize("keys", LEADING, ids=str)
+@pytest.mark.parametrize("values", LEADING, ids=str)
+def test_keys_and_values_of_fewer_axes_or_heads_are_those_of_their_queries(
+    keys: tuple[int, ...], values: tuple[int, ...]
+) -> None:
+    query = rows((3, 4, 5, 8), "float32")
+    key, value = rows((*keys, 6, 8), "float32", seed=1), rows((*values, 6, 7), "float32", seed=2)
+    whole = []
+    for array in (key, value):
+        heads = array if array.ndim > 2 else array[None]
+        each = np.repeat(heads, 4 // heads.shape[-3], axis=-3)
+        whole.append(np.broadcast_to(each, (3, 4, *array.shape[-2:])))
+    expected = np.empty((3, 4, 5, 7), np.float32)
+    for at in np.ndindex(3, 4):
+        expected[at] = rw.attention(query[at], whole[0][at], whole[1][at])
+    assert_same_bits(rw.attention(query, key, value), expected)
+    assert_same_bits(rw.attention(query, key, value, offset=0, precision=None), expected)
+
+
+def test_heads_that_do_not_divide_are_refused() -> None:
+    query = np.ones((3, 4, 5, 8))
+    for shape in [(3,), (2, 4), (3, 3)]:
+        other = np.ones((*shape, 5, 8))
+        with pytest.raises(ValueError, match=r"must (have heads|broadcast)"):
+            rw.attention(query, other, other)
+    with pytest.raises(ValueError, match="must broadcast"):
+        rw.attention(query[0], other[:2, 0], other[:2, 0])  # heads without a batch do not group
 
 
 def test_attention_refuses_an_out_that_a_mask_or_a_bias_shares() -> None:

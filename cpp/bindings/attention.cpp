@@ -160,16 +160,24 @@ void attend_arrays(const py::array& query, const py::array& key, const py::objec
     run_unlocked([&] { attend(*chosen_kernels, a, threads); });
 }
 
-// Whether keys or values have the leading axes of the query, or, where there are two and more, only
-// fewer heads.
+// Whether the leading axes of keys or values broadcast to those of the query, but that heads may be
+// fewer where there are axes before them.
 bool fit_leading(const py::array& query, const py::array& array) {
-    const py::ssize_t rank = query.ndim(), heads = rank - 3;
-    if (array.ndim() != rank)
+    const py::ssize_t missing = query.ndim() - array.ndim(), heads = query.ndim() - 3;
+    if (missing < 0)
         return false;
-    const bool grouped = heads > 0 && array.shape(heads) > 0 && query.shape(heads) > 0 &&
-                         query.shape(heads) % array.shape(heads) == 0;
-    return std::equal(query.shape(), query.shape() + (grouped ? heads : rank - 2), array.shape());
+    for (py::ssize_t i = missing; i <= heads; ++i) {
+        const py::ssize_t own = array.shape(i - missing), all = query.shape(i);
+        const bool grouped = i == heads && heads > 0 && own > 0 && all > 0 && all % own == 0;
+        if (own != all && own != 1 && !grouped)
+            return false;
+    }
+    return true;
 }
+
+// Lengths and widths of rows.
+py::ssize_t length_of(const py::array& rows) { return rows.shape(rows.ndim() - 2); }
+py::ssize_t width_of(const py::array& rows) { return rows.shape(rows.ndim() - 1); }
 
 // Tells whether a query, its keys and perhaps its values need no conversion, and fit: what small
 // calls are made of.
@@ -177,9 +185,8 @@ bool fit_plainly(std::span<const py::handle> given) {
     if (!std::all_of(given.begin(), given.end(), [](auto of) { return has_rows(of, 2); }))
         return false;
     const auto query = py::reinterpret_borrow<py::array>(given[0]);
-    const py::ssize_t rank = query.ndim();
     const py::dtype dtype = query.dtype();
-    if (query.shape(rank - 1) == 0 || !is_native_float(dtype))
+    if (width_of(query) == 0 || !is_native_float(dtype))
         return false;
     for (const py::handle& handle : given.subspan(1)) {
         const auto array = py::reinterpret_borrow<py::array>(handle);
@@ -188,8 +195,7 @@ bool fit_plainly(std::span<const py::handle> given) {
     }
     const auto key = py::reinterpret_borrow<py::array>(given[1]);
     const auto last = py::reinterpret_borrow<py::array>(given.back());
-    return key.shape(rank - 1) == query.shape(rank - 1) &&
-           last.shape(rank - 2) == key.shape(rank - 2);
+    return width_of(key) == width_of(query) && length_of(last) == length_of(key);
 }
 
 bool rows_fit_plainly(const py::tuple& given) {
@@ -244,6 +250,20 @@ bool per_head_fits_plainly(const py::handle& values, const py::tuple& leading, d
     });
 }
 
+// Whether that is an array of int64, none of them smaller or larger.
+bool integers_fit_plainly(const py::handle& values, std::int64_t smallest, std::int64_t largest) {
+    if (!is_plain_array(values))
+        return false;
+    const auto array = py::reinterpret_borrow<py::array>(values);
+    const py::dtype dtype = array.dtype();
+    if (dtype.kind() != 'i' || array.itemsize() != 8 || dtype.byteorder() != '=' ||
+        !is_c_contiguous(array))
+        return false;
+    const auto* const first = static_cast<const std::int64_t*>(array.data());
+    return std::all_of(first, first + array.size(),
+                       [&](std::int64_t value) { return smallest <= value && value <= largest; });
+}
+
 // A soft cap that needs no conversion and is a normal number in each type, 0 for None.
 std::optional<double> plain_softcap(const py::handle& softcap) {
     if (softcap.is_none())
@@ -275,6 +295,11 @@ bool scores_fit_plainly(const py::handle& scores, const py::dtype& dtype, const 
     return true;
 }
 
+// That of half types is float32.
+py::dtype bias_dtype(const py::array& query) {
+    return query.itemsize() == 2 ? py::dtype::of<float>() : query.dtype();
+}
+
 // Attention of arrays that fit plainly, with no options but these; None for others, which take the
 // general way.
 py::object attend_plainly(const py::handle& query, const py::handle& key, const py::handle& value,
@@ -289,16 +314,15 @@ py::object attend_plainly(const py::handle& query, const py::handle& key, const 
     const auto k = py::reinterpret_borrow<py::array>(key);
     const auto v = py::reinterpret_borrow<py::array>(value);
     const py::ssize_t rank = q.ndim();
-    const auto scale = plain_scale(scale_given, q.shape(rank - 1));
+    const auto scale = plain_scale(scale_given, width_of(q));
     const auto softcap = plain_softcap(softcap_given);
-    const std::int64_t keys = k.shape(rank - 2);
-    const bool half = q.itemsize() == 2; // whose biases are of float32
-    if (!scale || !softcap || (causal && q.shape(rank - 2) != keys) || (half && !bias.is_none()) ||
+    const std::int64_t keys = length_of(k);
+    if (!scale || !softcap || (causal && length_of(q) != keys) ||
         !scores_fit_plainly(mask, py::dtype::of<bool>(), q, keys) ||
-        !scores_fit_plainly(bias, q.dtype(), q, keys))
+        !scores_fit_plainly(bias, bias_dtype(q), q, keys))
         return py::none();
     std::vector<py::ssize_t> shape(q.shape(), q.shape() + rank - 1);
-    shape.push_back(v.shape(rank - 1));
+    shape.push_back(width_of(v));
     std::vector<py::handle> read(given.begin(), given.end());
     for (const py::handle& more : {mask, bias})
         if (!more.is_none())
@@ -318,13 +342,28 @@ py::object attend_plainly(const py::handle& query, const py::handle& key, const 
     return output;
 }
 
+// A bias in float32, of which a finite number stays one.
+py::array_t<float> narrowed(const py::array_t<double>& bias) {
+    require(is_c_contiguous(bias), "an array without gaps");
+    constexpr double largest = std::numeric_limits<float>::max();
+    py::array_t<float> narrow(std::vector<py::ssize_t>(bias.shape(), bias.shape() + bias.ndim()));
+    std::transform(bias.data(), bias.data() + bias.size(), narrow.mutable_data(),
+                   [&](double value) {
+                       return static_cast<float>(
+                           std::isfinite(value) ? std::clamp(value, -largest, largest) : value);
+                   });
+    return narrow;
+}
+
 } // namespace
 
 void register_attention(py::module_& m) {
     m.def("attend", &attend_arrays);
     m.def("attend_plainly", &attend_plainly);
+    m.def("narrowed", &narrowed);
     m.def("rows_fit_plainly", &rows_fit_plainly);
     m.def("per_head_fits_plainly", &per_head_fits_plainly);
+    m.def("integers_fit_plainly", &integers_fit_plainly);
 }
 
 } // namespace ropewalk

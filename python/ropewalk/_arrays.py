@@ -317,11 +317,11 @@ def data(name: str, values: ArrayLike) -> NDArray[Any]:
     if type(values) is np.ndarray and values.dtype in _NATIVE_FLOATS and values.ndim > 0:
         return values  # as almost always
     array = converted(name, values, "an array of numbers")
-    if array.dtype.type in _REAL_FLOATS or array.dtype.name == "bfloat16":
+    if array.dtype.kind in "iu":
+        array = array.astype(np.float64)
+    elif array.dtype.type in _REAL_FLOATS or array.dtype.name == "bfloat16":
         if not array.dtype.isnative:
             array = array.astype(array.dtype.newbyteorder("="))
-    elif array.dtype.kind in "iu":
-        array = array.astype(np.float64)
     else:
         msg = (
             f"{name} must be integers, float64, float32, float16 or bfloat16, got dtype "
@@ -452,6 +452,8 @@ def integers(name: str, values: object, smallest: int, largest: int) -> NDArray[
     if type(values) is int and smallest <= values <= largest:  # as a decoder calls, every step
         return np.array(values, np.int64)
     array = converted(name, values, "an integer or an array of integers")
+    if _core.integers_fit_plainly(array, smallest, largest):
+        return array
     beyond = array.dtype.kind == "O" and all(isinstance(x, int) for x in array.flat)
     if array.dtype.kind not in "iu" and not beyond:  # no dtype holds the largest integers
         msg = f"{name} must be integers, got dtype {array.dtype}"
@@ -477,13 +479,14 @@ def window(value: object) -> Window:
     if not isinstance(value, (tuple, list)) or len(value) != 2:
         msg = f"window must be a pair (left, right), got {value!r}"
         raise ValueError(msg)
-    sides = [None if side is None else integer("window", side) for side in value]
-    for side in sides:
-        if side is not None and side < 0:
+    sides: list[int | None] = []
+    for side in value:
+        distance = None if side is None else integer("window", side)
+        if distance is not None and distance < 0:
             msg = f"window must be a pair of distances, 0 or more, or None, got {value!r}"
             raise ValueError(msg)
-    left, right = (None if side is None else min(side, LARGEST_WINDOW) for side in sides)
-    return left, right
+        sides.append(None if distance is None else min(distance, LARGEST_WINDOW))
+    return sides[0], sides[1]
 
 
 def common_dtype(arrays: Sequence[NDArray[Any]]) -> np.dtype[Any]:

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ropewalk import _arrays, _core
 from ropewalk._arrays import Precision, Window
-from ropewalk._attention_problem import Problem
+from ropewalk._attention_problem import Problem, additive, rows, visible
 from ropewalk._runtime import get_num_threads
 
 
@@ -175,9 +175,17 @@ def attention(
         and sinks is None
         and precision is None
     ):
+        threads = get_num_threads()
         plain = _core.attend_plainly(
-            query, key, value, causal, mask, bias, scale, softcap, out, get_num_threads()
+            query, key, value, causal, mask, bias, scale, softcap, out, threads
         )
+        if plain is None and out is None:  # maybe as arrays of the right types
+            query, key, value = rows((query, key, value))
+            mask = None if mask is None else visible(mask)
+            bias = None if bias is None else additive(bias, wide=query.dtype.type is np.float64)
+            plain = _core.attend_plainly(
+                query, key, value, causal, mask, bias, scale, softcap, None, threads
+            )
         if plain is not None:
             return plain
     problem = Problem(

@@ -15,6 +15,8 @@ from ropewalk._runtime import get_num_threads
 _FLOAT32 = np.dtype(np.float32), (2 - 2.0**-23) * 2.0**127, 2.0**-126
 _FLOAT64 = np.dtype(np.float64), (1 - 2.0**-53) * 2.0**1023 * 2, 2.0**-1022
 
+_NAMES = "query", "key", "value"
+
 
 class Problem:
     """Checked arguments of attention, as the core takes them."""
@@ -35,14 +37,9 @@ class Problem:
         sinks: ArrayLike | None = None,
         precision: Precision | None = None,
     ) -> None:
-        names = ("query", "key", "value")[: len(given)]
         self.given = given
-        if _core.rows_fit_plainly(given):  # as they are, almost always
-            self.arrays: Sequence[NDArray[Any]] = cast("Sequence[NDArray[Any]]", given)
-            self.leading = self.arrays[0].shape[:-2]
-        else:
-            self.arrays = _rows(names, given)
-            self.leading = _leading_axes(names, self.arrays)
+        self.arrays = rows(given)
+        self.leading = _leading_axes(self.arrays)
         self.dtype = self.arrays[0].dtype
         self.queries, dim = self.arrays[0].shape[-2:]
         self.keys = self.arrays[1].shape[-2]
@@ -77,7 +74,7 @@ class Problem:
         self.slopes = self._per_head("slopes", slopes)
         self.sinks = self._per_head("sinks", sinks)
         self.mask = None if mask is None else self._scores("mask", visible(mask))
-        self.bias = None if bias is None else self._scores("bias", self._additive(bias))
+        self.bias = None if bias is None else self._scores("bias", additive(bias, wide=wide))
 
     def result(self, out: NDArray[Any] | None) -> tuple[NDArray[Any], NDArray[Any]]:
         shape = (*self.leading, self.queries, self.arrays[2].shape[-1])
@@ -168,20 +165,6 @@ class Problem:
             raise ValueError(msg)
         return array
 
-    def _additive(self, bias: ArrayLike) -> NDArray[Any]:
-        """Return a bias in the dtype that is computed with; a finite number stays one."""
-        array = _floats("bias", bias)
-        if array.dtype == self.computed:
-            return array
-        # One of what is broadcast, for it will be again.
-        array = array[tuple(slice(None, 1 if s == 0 else None) for s in array.strides)]
-        if array.itemsize < self.computed.itemsize:
-            return array.astype(self.computed)
-        with np.errstate(over="ignore"):
-            converted = array.astype(self.computed)
-        finite = np.clip(converted, -self.largest, self.largest)
-        return np.where(np.isfinite(array), finite, converted)
-
     def _scores(self, name: str, array: NDArray[Any]) -> NDArray[Any]:
         what = "(..., query length, key length)"
         if array.shape == (*self.leading[:1], self.keys) and len(self.leading) > 1:
@@ -190,19 +173,27 @@ class Problem:
         return _arrays.aligned(array if array.ndim > 1 else np.atleast_2d(array))
 
 
-def _rows(names: Sequence[str], given: Sequence[ArrayLike]) -> list[NDArray[Any]]:
-    """Return data of one dtype whose features stand side by side."""
-    arrays = []
-    for name, values in zip(names, given, strict=True):
-        array = _arrays.data(name, values)
-        if array.ndim < 2:
-            msg = f"{name} must have shape (..., length, dim), got shape {array.shape}"
-            raise ValueError(msg)
-        arrays.append(_arrays.with_rows(array))
+def rows(given: tuple[ArrayLike, ...]) -> tuple[NDArray[Any], ...]:
+    """Return data of one dtype whose features stand side by side, and that fit each other."""
+    if _core.rows_fit_plainly(given):  # as they are, almost always
+        return cast("tuple[NDArray[Any], ...]", given)
+    arrays = tuple(map(_arrays.data, _NAMES, given))
     dtype = arrays[0].dtype
     if not all(array.dtype is dtype for array in arrays):
         dtype = _arrays.common_dtype(arrays)
-        arrays = [a if a.dtype == dtype else a.astype(dtype, order="C") for a in arrays]
+        arrays = tuple(a if a.dtype == dtype else a.astype(dtype, order="C") for a in arrays)
+    if not _core.rows_fit_plainly(arrays):
+        _check_rows(arrays)
+        arrays = tuple(map(_arrays.with_rows, arrays))
+    return arrays
+
+
+def _check_rows(arrays: Sequence[NDArray[Any]]) -> None:
+    """Refuse rows that do not fit each other."""
+    for name, array in zip(_NAMES, arrays, strict=False):
+        if array.ndim < 2:
+            msg = f"{name} must have shape (..., length, dim), got shape {array.shape}"
+            raise ValueError(msg)
     query, key, *rest = arrays
     if not query.shape[-1]:
         msg = f"query must have one feature or more, got shape {query.shape}"
@@ -219,17 +210,16 @@ def _rows(names: Sequence[str], given: Sequence[ArrayLike]) -> list[NDArray[Any]
             f"(shapes {key.shape} and {rest[0].shape})"
         )
         raise ValueError(msg)
-    return arrays
 
 
-def _leading_axes(names: Sequence[str], arrays: Sequence[NDArray[Any]]) -> tuple[int, ...]:
+def _leading_axes(arrays: tuple[NDArray[Any], ...]) -> tuple[int, ...]:
     """Return the axes of the result before its last two: keys and values may have fewer heads."""
-    shapes = [array.shape[:-2] for array in arrays]
-    query = shapes[0]
-    if shapes.count(query) == len(shapes):
+    query = arrays[0].shape[:-2]
+    if _core.rows_fit_plainly(arrays):
         return query
+    shapes = [array.shape[:-2] for array in arrays]
     if max(map(len, shapes)) > 1 and query and query[-1] > 1:
-        for name, shape in zip(names[1:], shapes[1:], strict=True):
+        for name, shape in zip(_NAMES[1:], shapes[1:], strict=False):
             if shape and (not shape[-1] or query[-1] % shape[-1]):
                 msg = (
                     f"{name} must have heads (axis -3) that divide the {query[-1]} of query, got "
@@ -241,7 +231,7 @@ def _leading_axes(names: Sequence[str], arrays: Sequence[NDArray[Any]]) -> tuple
         return np.broadcast_shapes(*shapes)
     except ValueError:
         msg = (
-            f"the leading axes of {', '.join(names)} must broadcast, got shapes "
+            f"the leading axes of {', '.join(_NAMES[: len(arrays)])} must broadcast, got shapes "
             f"{', '.join(str(array.shape) for array in arrays)}"
         )
         if all(len(shape) == 1 and shape[0] and query[0] % shape[0] == 0 for shape in shapes):
@@ -253,6 +243,19 @@ def visible(mask: ArrayLike) -> NDArray[np.bool_]:
     """Return which keys each query sees."""
     hint = "; what is added to the scores is bias"
     return _arrays.boolean_mask("mask", mask, "a query sees a key", hint)
+
+
+def additive(bias: ArrayLike, *, wide: bool) -> NDArray[Any]:
+    """Return a bias in float64 or float32, as is computed with; a finite number stays one."""
+    array = _floats("bias", bias)
+    computed = (_FLOAT64 if wide else _FLOAT32)[0]
+    if array.dtype is computed:
+        return array
+    if 0 in array.strides:  # one of what is broadcast, for it will be again
+        array = array[tuple(slice(None, 1 if s == 0 else None) for s in array.strides)]
+    if array.itemsize <= computed.itemsize:
+        return array.astype(computed)
+    return _core.narrowed(np.require(array, np.float64, ["C", "A"]))
 
 
 def _floats(name: str, values: ArrayLike) -> NDArray[Any]:
