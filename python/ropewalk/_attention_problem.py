@@ -150,11 +150,12 @@ class Problem:
             return None
         if type(values) is float and abs(values) <= self.largest:  # the checks below take 6 us
             return np.array(values)
-        if type(values) is np.ndarray and values.dtype.type is np.float32:
-            values = values.astype(np.float64)
-        if _core.per_head_fits_plainly(values, self.leading, self.largest, name == "sinks"):
+        plain = self.leading, self.largest, name == "sinks"
+        if _core.per_head_fits_plainly(values, *plain):
             return cast("NDArray[np.float64]", values)
         array = _arrays.aligned(_floats(name, values), np.float64)
+        if _core.per_head_fits_plainly(array, *plain):
+            return array
         _arrays.check_broadcast(name, array.shape, self.leading, "the leading axes")
         allowed = np.abs(array) <= self.largest
         if name == "sinks":
