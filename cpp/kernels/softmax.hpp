@@ -49,7 +49,8 @@ struct Copied {
     template <class S>
     struct Of {
         explicit Of(const Lines&) {}
-        typename S::F32 of(typename S::F32 line) const { return line; }
+        template <class Next>
+        void divide(const Next&) const {}
     };
 };
 struct Divided {
@@ -60,23 +61,35 @@ struct Divided {
 };
 
 // The next of the lines, so many of them.
-template <class S, class OfLine>
-void stream(Lines& lines, const OfLine& shares, std::int64_t count) {
-    for (std::int64_t i = 0; i < count; ++i) {
-        const auto line = S::get(reinterpret_cast<const float*>(lines.from));
-        S::stream(reinterpret_cast<float*>(lines.to), shares.of(line));
-        lines.from += ropewalk::line_bytes;
-        lines.to += ropewalk::line_bytes;
-    }
+template <class S, int count, class OfLine>
+[[gnu::always_inline]] inline void stream(Lines& lines, const OfLine& shares) {
+    constexpr int floats = ropewalk::line_bytes / sizeof(float);
+    typename S::F32 next[std::size_t{count}];
+    for (int i = 0; i < count; ++i)
+        next[i] = S::get(reinterpret_cast<const float*>(lines.from) + i * floats);
+    shares.divide(next);
+    for (int i = 0; i < count; ++i)
+        S::stream(reinterpret_cast<float*>(lines.to) + i * floats, next[i]);
+    lines.from += count * ropewalk::line_bytes;
+    lines.to += count * ropewalk::line_bytes;
     lines.count -= count;
+}
+
+template <class S, class Meanwhile>
+void stream_all(Lines& lines) {
+    const typename Meanwhile::template Of<S> shares(lines);
+    while (lines.count >= 4)
+        stream<S, 4>(lines, shares);
+    while (lines.count > 0)
+        stream<S, 1>(lines, shares);
 }
 
 template <class S>
 void stream_rest(Lines& lines) {
     if (lines.total == 1)
-        stream<S>(lines, Copied::Of<S>(lines), lines.count);
+        stream_all<S, Copied>(lines);
     else
-        stream<S>(lines, Divided::Of<S>(lines), lines.count);
+        stream_all<S, Divided>(lines);
 }
 
 // Weights of a row, which are added to sums[16]. Meanwhile what lies so many elements ahead is
@@ -88,7 +101,7 @@ template <class S, class Meanwhile, class T, class OfRow>
     using W = Sixteen<S, T>;
     using Vector = typename W::Vector;
     constexpr int at_once = Sum<S, T>::at_once, group = at_once * softmax_lanes;
-    constexpr std::int64_t as_many = group * sizeof(T) / ropewalk::line_bytes;
+    constexpr int as_many = group * sizeof(T) / ropewalk::line_bytes;
     Sum<S, T> sum(sums);
     Lines lines = meanwhile; // in registers
     const typename Meanwhile::template Of<S> shares(lines);
@@ -104,7 +117,7 @@ template <class S, class Meanwhile, class T, class OfRow>
         sum.add(own);
         if constexpr (S::streams)
             if (lines.count >= as_many)
-                stream<S>(lines, shares, as_many);
+                stream<S, as_many>(lines, shares);
     }
     meanwhile = lines;
     if (i < count) {
@@ -152,7 +165,16 @@ template <class S, class T>
 [[gnu::always_inline]] inline void share_row(const T* weights, std::int64_t count,
                                              const Shares<S, T>& shares, T* y) {
     using W = Sixteen<S, T>;
+    constexpr int at_once = Sum<S, T>::at_once;
     std::int64_t i = 0;
+    for (; i + at_once * softmax_lanes <= count; i += at_once * softmax_lanes) {
+        typename W::Vector own[std::size_t{at_once}];
+        for (int k = 0; k < at_once; ++k)
+            own[k] = W::get(weights + i + k * softmax_lanes);
+        shares.divide(own);
+        for (int k = 0; k < at_once; ++k)
+            W::put(y + i + k * softmax_lanes, own[k]);
+    }
     for (; i + softmax_lanes <= count; i += softmax_lanes)
         W::put(y + i, shares.of(W::get(weights + i)));
     if (i < count) {

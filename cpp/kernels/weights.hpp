@@ -247,6 +247,7 @@ class Shares<S, double> {
     Shares() = default;
     explicit Shares(double sum) : Shares(Two<S>::all(sum)) {}
     explicit Shares(F64 sum) : inverse_{inverse_of(sum.first), inverse_of(sum.second)} {}
+    void divide(F64 (&weights)[1]) const { weights[0] = of(weights[0]); }
     F64 of(F64 weight) const { return Two<S>::mul(weight, inverse_); }
     F64 inverse() const { return inverse_; }
 
@@ -291,6 +292,16 @@ class Shares<S, float> {
         : wide_(rows.wide, i), least_(S::all(rows.least[i])), inverse_(S::all(rows.inverse[i])),
           rest_(S::all(rows.rest[i])) {}
 
+    // Most often none of several is small.
+    template <std::size_t count>
+    void divide(F32 (&weights)[count]) const {
+        F32 smallest = weights[0];
+        for (std::size_t i = 1; i < count; ++i)
+            smallest = S::min(smallest, weights[i]);
+        const bool all_large = S::all_less(least_, smallest);
+        for (F32& weight : weights)
+            weight = all_large ? of_large(weight) : of(weight);
+    }
     // To make a float32 below the normal numbers takes some processors a hundred times as long,
     // unless by rounding a float64.
     F32 of(F32 weight) const {
