@@ -347,11 +347,14 @@ py::array_t<float> narrowed(const py::array_t<double>& bias) {
     require(is_c_contiguous(bias), "an array without gaps");
     constexpr double largest = std::numeric_limits<float>::max();
     py::array_t<float> narrow(std::vector<py::ssize_t>(bias.shape(), bias.shape() + bias.ndim()));
-    std::transform(bias.data(), bias.data() + bias.size(), narrow.mutable_data(),
-                   [&](double value) {
-                       return static_cast<float>(
-                           std::isfinite(value) ? std::clamp(value, -largest, largest) : value);
-                   });
+    const double* const wide = bias.data();
+    float* const to = narrow.mutable_data();
+    run_unlocked([&] {
+        std::transform(wide, wide + bias.size(), to, [&](double value) {
+            return static_cast<float>(std::isfinite(value) ? std::clamp(value, -largest, largest)
+                                                           : value);
+        });
+    });
     return narrow;
 }
 
