@@ -292,6 +292,21 @@ def test_options_must_be_right(function: str, case: str) -> None:
         FUNCTIONS[function](QUERY, KEY, VALUE, **options)
 
 
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_a_bias_that_was_broadcast_must_still_fit(dtype: type) -> None:
+    x = np.ones((4, 2), np.float32)
+    for shape in [(7, 7), (4, 7), (3, 4, 4)]:
+        message = exactly(
+            f"bias must broadcast to (..., query length, key length), (4, 4), got shape {shape}"
+        )
+        for first in ([2.0], [[2.0]] * shape[-2]):
+            bias: NDArray[Any] = np.broadcast_to(np.array(first, dtype), shape)
+            with pytest.raises(ValueError, match=message):
+                rw.attention(x, x, x, bias=bias)
+            with pytest.raises(ValueError, match=message):
+                rw.attention(x, x, x, bias=bias, precision="float64")
+
+
 @pytest.mark.parametrize("softcap", [0, 0.0, -1.0, 1e-320], ids=repr)
 @functions
 def test_softcap_must_be_positive(function: str, softcap: float) -> None:

@@ -252,11 +252,14 @@ def additive(bias: ArrayLike, *, wide: bool) -> NDArray[Any]:
     computed = (_FLOAT64 if wide else _FLOAT32)[0]
     if array.dtype is computed:
         return array
+    shape = array.shape
     if 0 in array.strides:  # one of what is broadcast, for it will be again
         array = array[tuple(slice(None, 1 if s == 0 else None) for s in array.strides)]
     if array.itemsize <= computed.itemsize:
-        return array.astype(computed)
-    return _core.narrowed(np.require(array, np.float64, ["C", "A"]))
+        array = array.astype(computed)
+    else:
+        array = _core.narrowed(np.require(array, np.float64, ["C", "A"]))
+    return array if array.shape == shape else np.broadcast_to(array, shape)
 
 
 def _floats(name: str, values: ArrayLike) -> NDArray[Any]:
