@@ -148,7 +148,7 @@ class Problem:
     def _per_head(self, name: str, values: ArrayLike | None) -> NDArray[np.float64] | None:
         if values is None:
             return None
-        if type(values) is float and abs(values) <= self.largest:  # the checks below take 6 us
+        if type(values) is float and abs(values) <= self.largest:  # the rest takes 2 us
             return np.array(values)
         plain = self.leading, self.largest, name == "sinks"
         if _core.per_head_fits_plainly(values, *plain):
