@@ -9,6 +9,7 @@
 
 namespace {
 
+using ropewalk::Ahead;
 using ropewalk::Rotation;
 
 // How many elements lie before the first vector of `size` bytes that begins where its size says; 0
@@ -29,11 +30,16 @@ template <class S, class Data, bool streamed>
         Data::put(p, v);
 }
 
-// What comes from far is asked for a page ahead.
-template <bool asks, class Element>
-[[gnu::always_inline]] inline void ask_for(const Element* x) {
-    if constexpr (asks)
+// What comes from far is asked for a page ahead; nearer by, so is the place of results, which is
+// read before it is written.
+template <Ahead ahead, class Element>
+[[gnu::always_inline]] inline void ask_for(const Element* x, const Element* y) {
+    if constexpr (ahead == Ahead::far_rows)
         __builtin_prefetch(x + 4096 / sizeof(Element));
+    if constexpr (ahead == Ahead::next_rows) {
+        __builtin_prefetch(x + 2048 / sizeof(Element));
+        __builtin_prefetch(y + 1024 / sizeof(Element), 1);
+    }
 }
 
 constexpr std::int64_t smaller(std::int64_t a, std::int64_t b) { return a < b ? a : b; }
@@ -88,12 +94,12 @@ struct Neighbours {
     }
 
     // `count` elements, whole vectors first.
-    template <bool streamed, bool asks>
+    template <bool streamed, Ahead ahead>
     static void run_vectors(const Element* x, Element* y, const Table* table, std::int64_t count) {
         std::int64_t k = 0;
 #pragma GCC unroll 4
         for (; k + lanes <= count; k += lanes) {
-            ask_for<asks>(x + k);
+            ask_for<ahead>(x + k, y + k);
             put<S, Data, streamed>(y + k, Turn(S::get(table + k))(Data::get(x + k)));
         }
         if (k < count)
@@ -102,7 +108,7 @@ struct Neighbours {
 
     // `count` elements of some copies, by as many of the table, `turn` of each before the next
     // ones; the first vector ends where one should begin.
-    template <bool streamed, bool asks>
+    template <bool streamed, Ahead ahead>
     static void run(const Element* x, Element* y, const Table* table, std::int64_t count,
                     std::int64_t turn, std::int64_t copies, std::int64_t x_copy,
                     std::int64_t y_copy) {
@@ -112,12 +118,12 @@ struct Neighbours {
             run_some(x + copy * x_copy, y + copy * y_copy, table, head);
         for (std::int64_t k = head; k < count; k += turn)
             for (std::int64_t copy = 0; copy < copies; ++copy)
-                run_vectors<streamed, asks>(x + copy * x_copy + k, y + copy * y_copy + k, table + k,
-                                            smaller(turn, count - k));
+                run_vectors<streamed, ahead>(x + copy * x_copy + k, y + copy * y_copy + k,
+                                             table + k, smaller(turn, count - k));
     }
 
     // Rows without gaps between them, `repeats` of them by each row of the table.
-    template <bool streamed, bool asks>
+    template <bool streamed, Ahead ahead>
     static void run_repeated(const Element* x, Element* y, const Table* table, std::int64_t width,
                              std::int64_t rows, std::int64_t repeats) {
         const std::int64_t head = elements_before_vector(y, sizeof(Element) * lanes, 2);
@@ -133,10 +139,10 @@ struct Neighbours {
             for (std::int64_t i = 0; i < repeats; ++i, x += width, y += width) {
 #pragma GCC unroll 8
                 for (std::int64_t k = 0; k < at_end; k += lanes) {
-                    ask_for<asks>(x + k);
+                    ask_for<ahead>(x + k, y + k);
                     put<S, Data, streamed>(y + k, Turn(S::get(table + head + k))(Data::get(x + k)));
                 }
-                ask_for<asks>(x + at_end);
+                ask_for<ahead>(x + at_end, y + at_end);
                 if (i + 1 < repeats)
                     put<S, Data, streamed>(y + at_end, across(Data::get(x + at_end)));
                 else if (row + 1 < rows)
@@ -154,7 +160,7 @@ struct Neighbours {
         return reinterpret_cast<std::intptr_t>(r.y) % pair == 0 && r.y_copy % 2 == 0;
     }
 
-    template <bool streamed, bool asks>
+    template <bool streamed, Ahead ahead>
     static void run_gapless(const Rotation& r) {
         const auto* x = static_cast<const Element*>(r.x);
         auto* y = static_cast<Element*>(r.y);
@@ -164,30 +170,34 @@ struct Neighbours {
             return each_few<Element>(
                 r, width % lanes == 0, [&](std::int64_t copy, std::int64_t copies) {
                     const std::int64_t turn = copies == 1 ? r.rows * width : width;
-                    run<streamed, asks>(x + copy * r.x_copy, y + copy * r.y_copy, table,
-                                        r.rows * width, turn, copies, r.x_copy, r.y_copy);
+                    run<streamed, ahead>(x + copy * r.x_copy, y + copy * r.y_copy, table,
+                                         r.rows * width, turn, copies, r.x_copy, r.y_copy);
                 });
         for (std::int64_t copy = 0; copy < r.copies; ++copy)
-            run_repeated<streamed, asks>(x + copy * r.x_copy, y + copy * r.y_copy, table, width,
-                                         r.rows, r.repeats);
+            run_repeated<streamed, ahead>(x + copy * r.x_copy, y + copy * r.y_copy, table, width,
+                                          r.rows, r.repeats);
     }
 
     static void rotate(const Rotation& r) {
         const std::int64_t width = 2 * r.pairs;
         const bool gapless = r.x_stride == width && r.y_stride == width;
         if (gapless && (r.repeats == 1 || width % lanes == 0)) {
+            const bool far = r.ahead == Ahead::far_rows;
             if (r.streamed && lies_in_pairs(r))
-                return r.far ? run_gapless<true, true>(r) : run_gapless<true, false>(r);
-            return r.far ? run_gapless<false, true>(r) : run_gapless<false, false>(r);
+                return far ? run_gapless<true, Ahead::far_rows>(r)
+                           : run_gapless<true, Ahead::nothing>(r);
+            return far                           ? run_gapless<false, Ahead::far_rows>(r)
+                   : r.ahead == Ahead::next_rows ? run_gapless<false, Ahead::next_rows>(r)
+                                                 : run_gapless<false, Ahead::nothing>(r);
         }
         const auto* x = static_cast<const Element*>(r.x);
         auto* y = static_cast<Element*>(r.y);
         const auto* table = static_cast<const Table*>(r.cosines);
         each_row(r, [&](std::int64_t row, std::int64_t copy) {
             for (std::int64_t i = row * r.repeats; i < (row + 1) * r.repeats; ++i)
-                run<false, false>(x + copy * r.x_copy + i * r.x_stride,
-                                  y + copy * r.y_copy + i * r.y_stride, table + row * 2 * r.apart,
-                                  width, width, 1, 0, 0);
+                run<false, Ahead::nothing>(x + copy * r.x_copy + i * r.x_stride,
+                                           y + copy * r.y_copy + i * r.y_stride,
+                                           table + row * 2 * r.apart, width, width, 1, 0, 0);
         });
     }
 };
@@ -207,15 +217,15 @@ struct Apart {
     };
 
     // So many vectors of pairs from x on.
-    template <bool streamed, bool asks>
+    template <bool streamed, Ahead ahead>
     [[gnu::always_inline]] static void run(const Element* x, Element* y, std::int64_t apart,
                                            const Table* cosines, const Table* sines,
                                            std::int64_t vectors) {
 #pragma GCC unroll 4
         for (std::int64_t k = 0; k < vectors * lanes; k += lanes) {
             const Turn turn{S::get(cosines + k), S::get(sines + k)};
-            ask_for<asks>(x + k);
-            ask_for<asks>(x + apart + k);
+            ask_for<ahead>(x + k, y + k);
+            ask_for<ahead>(x + apart + k, y + apart + k);
             const Vector a = Data::get(x + k), b = Data::get(x + apart + k);
             put<S, Data, streamed>(y + k, turn.first(a, b));
             put<S, Data, streamed>(y + apart + k, turn.second(a, b));
@@ -224,7 +234,7 @@ struct Apart {
 
     static void run_row(const Element* x, Element* y, std::int64_t apart, const Table* cosines,
                         const Table* sines, std::int64_t pairs) {
-        run<false, false>(x, y, apart, cosines, sines, pairs / lanes);
+        run<false, Ahead::nothing>(x, y, apart, cosines, sines, pairs / lanes);
         const std::int64_t k = pairs / lanes * lanes;
         if (k == pairs)
             return;
@@ -243,7 +253,7 @@ struct Apart {
     // All four pointers are `lanes - head` elements before a row, where vectors should begin. Not
     // inline: the loop needs all the registers there are. Two widths make most of the world's heads
     // and are faster when the compiler knows them; 0 is any.
-    template <int known_pairs, int known_copies, bool streamed, bool asks>
+    template <int known_pairs, int known_copies, bool streamed, Ahead ahead>
     [[gnu::noinline]] static void run_gapless(const Rotation& r, const Element* x, Element* y,
                                               std::int64_t any_copies, std::int64_t head) {
         const std::int64_t pairs = known_pairs == 0 ? r.pairs : known_pairs;
@@ -270,8 +280,8 @@ struct Apart {
                 for (std::int64_t copy = 0; copy < copies; ++copy) {
                     const Element* const from = x + copy * x_copy;
                     Element* const to = y + copy * y_copy;
-                    ask_for<asks>(from);
-                    ask_for<asks>(from + pairs);
+                    ask_for<ahead>(from, to);
+                    ask_for<ahead>(from + pairs, to + pairs);
                     const Vector a = ends(from), b = ends(from + pairs);
                     const Vector first = turn.first(a, b), second = turn.second(a, b);
                     if (is_first)
@@ -280,8 +290,8 @@ struct Apart {
                         put<S, Data, streamed>(to, S::select(tail_lanes, waiting[copy], first));
                     put<S, Data, streamed>(to + pairs, S::select(tail_lanes, first, second));
                     waiting[copy] = second;
-                    run<streamed, asks>(from + lanes, to + lanes, pairs, cosines + lanes,
-                                        sines + lanes, pairs / lanes - 1);
+                    run<streamed, ahead>(from + lanes, to + lanes, pairs, cosines + lanes,
+                                         sines + lanes, pairs / lanes - 1);
                 }
                 is_first = false;
             }
@@ -290,17 +300,17 @@ struct Apart {
             Data::put_some(y + copy * y_copy, waiting[copy], tail_lanes);
     }
 
-    template <int known_copies, bool streamed, bool asks>
+    template <int known_copies, bool streamed, Ahead ahead>
     static constexpr auto run_gapless_of(std::int64_t pairs) {
-        return pairs == 64   ? run_gapless<64, known_copies, streamed, asks>
-               : pairs == 32 ? run_gapless<32, known_copies, streamed, asks>
-                             : run_gapless<0, known_copies, streamed, asks>;
+        return pairs == 64   ? run_gapless<64, known_copies, streamed, ahead>
+               : pairs == 32 ? run_gapless<32, known_copies, streamed, ahead>
+                             : run_gapless<0, known_copies, streamed, ahead>;
     }
 
-    template <bool streamed, bool asks>
+    template <bool streamed, Ahead ahead>
     static void run_gapless(const Rotation& r) {
-        const auto run_one = run_gapless_of<1, streamed, asks>(r.pairs);
-        const auto run_some = run_gapless_of<0, streamed, asks>(r.pairs);
+        const auto run_one = run_gapless_of<1, streamed, ahead>(r.pairs);
+        const auto run_some = run_gapless_of<0, streamed, ahead>(r.pairs);
         each_few<Element>(r, true, [&](std::int64_t copy, std::int64_t copies) {
             const Element* const x = static_cast<const Element*>(r.x) + copy * r.x_copy;
             Element* const y = static_cast<Element*>(r.y) + copy * r.y_copy;
@@ -311,9 +321,10 @@ struct Apart {
 
     static void rotate(const Rotation& r) {
         if (r.y_stride == 2 * r.pairs && r.apart == r.pairs && r.pairs % lanes == 0)
-            return r.streamed ? run_gapless<true, true>(r)
-                   : r.far    ? run_gapless<false, true>(r)
-                              : run_gapless<false, false>(r);
+            return r.streamed                    ? run_gapless<true, Ahead::far_rows>(r)
+                   : r.ahead == Ahead::far_rows  ? run_gapless<false, Ahead::far_rows>(r)
+                   : r.ahead == Ahead::next_rows ? run_gapless<false, Ahead::next_rows>(r)
+                                                 : run_gapless<false, Ahead::nothing>(r);
         const auto* x = static_cast<const Element*>(r.x);
         auto* y = static_cast<Element*>(r.y);
         const auto* cosines = static_cast<const Table*>(r.cosines);

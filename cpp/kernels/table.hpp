@@ -46,6 +46,10 @@ struct Exact {
     std::uint32_t last_bits;
 };
 
+// What kernels ask for before they read it: nothing, the rows that come next, which are in the
+// second cache, or rows far ahead, which are in memory, or in a cache where they wait.
+enum class Ahead : std::uint8_t { nothing, next_rows, far_rows };
+
 // Rows of data whose pairs are to be turned: each of `rows` rows of a table turns `repeats` rows,
 // one after another, and as many in every copy. Tables of pairs of neighbours hold c s c s .., the
 // others cosines and sines apart; they are of float32 for half types. Strides are in elements.
@@ -58,8 +62,8 @@ struct Rotation {
     const void *cosines, *sines;         // of neighbours: both in `cosines`
     std::int64_t pairs;                  // that are turned
     std::int64_t apart;                  // pairs of a row of the table, maybe more
-    bool far;                            // in memory, or in a cache where it waits
-    bool streamed;                       // past the cache, where rows of y have no gaps
+    Ahead ahead;
+    bool streamed; // past the cache, where rows of y have no gaps
 };
 
 // Blocks of 2 * reach + 1 rows share the products of their centre and of reach small steps.

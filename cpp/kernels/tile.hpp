@@ -20,10 +20,6 @@ struct Rows {
     std::int64_t stride, count;
 };
 
-// What one or two queries ask for before they read it: nothing, the rows that come next, which are
-// in the second cache, or rows far ahead, which are in memory.
-enum class Ahead { nothing, next_rows, far_rows };
-
 // What a tile of queries knows. Where they are lanes, the last axis of its arrays is queries,
 // `vectors` vectors of them; where they are few, it is the other one, and keys have room for a
 // block.

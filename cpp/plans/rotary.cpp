@@ -135,15 +135,20 @@ class Turning {
     }
 
   private:
-    // Whether kernels ask for what they read, because the processor by itself fetches it too late:
-    // from some size on, of half types sooner, for their lines take more work. Rows of neighbours,
-    // one after another, take 1.1 to 1.4 times as long then on AMD's processors with a small first
-    // cache, and are not asked for where it is not known to be large.
-    bool is_far() const {
-        const bool half = element_ == 2;
-        if (data_.pairing == Pairing::neighbours && inner_.own && !half && !has_large_first_cache())
-            return false;
-        return bytes() >= std::int64_t{half ? 8 : 12} << 20;
+    // What kernels ask for, because the processor by itself fetches it too late: from some size on,
+    // of half types sooner, for their lines take more work. Rows of neighbours, one after another,
+    // take 1.1 to 1.4 times as long then on AMD's processors with a small first cache. Below that
+    // size Intel's wait for the place of the results.
+    Ahead ahead() const {
+        const bool half = element_ == 2, neighbours = data_.pairing == Pairing::neighbours;
+        const std::int64_t far_bytes = std::int64_t{half ? 8 : 12} << 20, near_bytes = 256 << 10;
+        const bool intel = waits_for_second_cache();
+        if (bytes() >= far_bytes) {
+            const bool asks = half || !neighbours || !inner_.own || intel;
+            return asks || has_large_first_cache() ? Ahead::far_rows : Ahead::nothing;
+        }
+        const bool asks = intel && bytes() >= near_bytes && data_.x != data_.y;
+        return asks ? Ahead::next_rows : Ahead::nothing;
     }
 
     void turn_along_own(Range own, Range shared, const TableRows& table) const {
@@ -191,7 +196,7 @@ class Turning {
         rotation.sines = table.sines;
         rotation.pairs = pairs_;
         rotation.apart = data_.pairs;
-        rotation.far = is_far();
+        rotation.ahead = ahead();
         rotation.streamed = streamed_;
         return rotation;
     }

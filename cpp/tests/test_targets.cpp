@@ -93,7 +93,7 @@ Bytes rotations_without_gaps(const Kernels& kernels) {
                 data_of(type == Type::float64 ? type : Type::float32, rows * repeats * width, 9);
             const auto rotate =
                 (halves ? kernels.rotate_apart : kernels.rotate_neighbours)[static_cast<int>(type)];
-            for (const bool far : {false, true})
+            for (const Ahead ahead : {Ahead::nothing, Ahead::next_rows, Ahead::far_rows})
                 for (const bool streamed : {false, true})
                     for (const std::int64_t some : {std::int64_t{1}, repeats}) {
                         std::vector<Line> y(x.size() / sizeof(Line));
@@ -107,7 +107,7 @@ Bytes rotations_without_gaps(const Kernels& kernels) {
                         r.x_copy = r.y_copy = copy;
                         r.cosines = r.sines = table.data();
                         r.pairs = r.apart = pairs;
-                        r.far = far;
+                        r.ahead = ahead;
                         r.streamed = streamed;
                         rotate(r);
                         kernels.fence();
