@@ -12,6 +12,7 @@
 
 namespace {
 
+using ropewalk::Ahead;
 using ropewalk::Lines;
 
 // y = x, or value where a byte is 0
@@ -44,8 +45,10 @@ T largest_element(const T* x, std::int64_t count) {
     return S::largest(S::max(S::max(largest[0], largest[1]), S::max(largest[2], largest[3])));
 }
 
-// What becomes of lines that are written: nothing, where their total is 1, or shares.
+// What becomes of lines that are written while weights are made: nothing, where their total is 1,
+// or shares; and whether the place of the weights is asked for, which is read before it is written.
 struct Copied {
+    static constexpr bool asks = false;
     template <class S>
     struct Of {
         explicit Of(const Lines&) {}
@@ -53,7 +56,11 @@ struct Copied {
         void divide(const Next&) const {}
     };
 };
+struct Asked : Copied {
+    static constexpr bool asks = true;
+};
 struct Divided {
+    static constexpr bool asks = false;
     template <class S>
     struct Of : Shares<S, float> {
         explicit Of(const Lines& lines) : Shares<S, float>(lines.total) {}
@@ -112,6 +119,8 @@ template <class S, class Meanwhile, class T, class OfRow>
         for (int k = 0; k < at_once; ++k) {
             const std::int64_t at = i + k * softmax_lanes;
             __builtin_prefetch(x + at + ahead);
+            if constexpr (Meanwhile::asks)
+                __builtin_prefetch(weights + at + 1024 / sizeof(T), 1);
             W::put(weights + at, own[k]);
         }
         sum.add(own);
@@ -269,7 +278,7 @@ weigh_rows(const T* x, std::int64_t x_stride, T* weights, std::int64_t stride, s
 template <class S, class T>
 void softmax_rows(const T* x, std::int64_t x_stride, T* y, std::int64_t y_stride, std::int64_t rows,
                   std::int64_t length, double scale, T* room, ropewalk::Guess& guess,
-                  Lines& meanwhile) {
+                  Lines& meanwhile, Ahead ahead) {
     constexpr std::int64_t elements = ropewalk::together_bytes / sizeof(T);
     const std::int64_t some = elements / length < most_rows ? elements / length : most_rows;
     const std::int64_t at_once = some < 1 ? 1 : some;
@@ -280,8 +289,14 @@ void softmax_rows(const T* x, std::int64_t x_stride, T* y, std::int64_t y_stride
         T* const to = y + first * y_stride;
         T* const weights = apart ? room : to;
         double sums[std::size_t{most_rows}];
-        weigh_rows<S, Copied>(x + first * x_stride, x_stride, weights, stride, now, length, scale,
-                              guess, meanwhile, sums);
+        const auto weigh = [&](auto lines) {
+            weigh_rows<S, decltype(lines)>(x + first * x_stride, x_stride, weights, stride, now,
+                                           length, scale, guess, meanwhile, sums);
+        };
+        if (ahead == Ahead::next_rows && !apart)
+            weigh(Asked());
+        else
+            weigh(Copied());
         const typename Shares<S, T>::Rows shares(Shares<S, T>(Two<S>::get(sums)));
         for (std::int64_t i = 0; i < now; ++i)
             share_row<S>(weights + i * stride, length, Shares<S, T>(shares, i), to + i * y_stride);

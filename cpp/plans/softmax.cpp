@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "plans/softmax_parts.hpp"
+#include "targets/dispatch.hpp"
 
 namespace ropewalk {
 namespace {
@@ -154,7 +155,7 @@ class StreamedRows {
 template <class T>
 std::int64_t rows_at_once(const SoftmaxElements<T>& e, const Strided<void>& y, std::int64_t index,
                           std::int64_t end, const SoftmaxRoom<T>& room, Guess& guess,
-                          StreamedRows<T>* streamed) {
+                          StreamedRows<T>* streamed, Ahead ahead) {
     const Softmax& s = e.s_;
     const bool plain = e.plain();
     const std::int64_t line = s.leading.empty() ? 1 : s.leading.back();
@@ -179,7 +180,7 @@ std::int64_t rows_at_once(const SoftmaxElements<T>& e, const Strided<void>& y, s
     const std::int64_t result_stride = streamed == nullptr ? stride(y) : s.length;
     e.kernel().rows(plain ? x : own, plain ? stride(s.x) : s.length, result, result_stride, rows,
                     s.length, e.scale_, room.weights, guess,
-                    streamed == nullptr ? none : streamed->lines());
+                    streamed == nullptr ? none : streamed->lines(), ahead);
     if (s.mask.data != nullptr)
         for (std::int64_t row = 0; row < rows; ++row) {
             T* const shares = result + row * result_stride;
@@ -209,13 +210,19 @@ void stream_row(const SoftmaxElements<T>& e, const Strided<void>& y, std::int64_
     streamed.stream(static_cast<T*>(e.at(y, offset_of(s.leading, y, index))), s.length, total);
 }
 
-// Rows that kernels read and write where they are, but for a mask or a sign.
+// Rows that kernels read and write where they are, but for a mask or a sign. From so many bytes on
+// the second cache does not hold both.
+constexpr std::int64_t asked_bytes = 1 << 20;
+
 template <class T>
 void softmax_whole_rows(const SoftmaxElements<T>& e, const Strided<void>& y, Stores stores,
                         int threads) {
     const bool streamed = stores == Stores::streamed && e.kernels_.stream != nullptr &&
                           (e.s_.leading.empty() || y.strides.back() == e.s_.length);
     const bool late = streamed && divides_late(e);
+    const bool asks = !streamed && waits_for_second_cache() &&
+                      rows_of(e.s_) * e.s_.length * element_bytes(e.s_.type) >= asked_bytes;
+    const Ahead ahead = asks ? Ahead::next_rows : Ahead::nothing;
     each_task<T>(e.s_, rows_of(e.s_), e.s_.length, streamed ? streamed_elements : task_elements,
                  threads, [&](std::int64_t begin, std::int64_t end, const SoftmaxRoom<T>& room) {
                      Guess guess;
@@ -225,7 +232,7 @@ void softmax_whole_rows(const SoftmaxElements<T>& e, const Strided<void>& y, Sto
                              stream_row(e, y, index++, guess, stream);
                          else
                              index += rows_at_once(e, y, index, end, room, guess,
-                                                   streamed ? &stream : nullptr);
+                                                   streamed ? &stream : nullptr, ahead);
                      if (streamed) {
                          stream.finish();
                          e.kernels_.fence();

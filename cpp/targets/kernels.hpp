@@ -16,9 +16,11 @@ namespace ropewalk {
 template <class T>
 struct SoftmaxKernels {
     // Whole rows; `room` is for the weights of one, and together_bytes at least. y may be x.
-    // Meanwhile lines are written, so many as there is time for.
+    // Meanwhile lines are written, so many as there is time for. What is asked for is the place of
+    // the next rows of y.
     void (*rows)(const T* x, std::int64_t x_stride, T* y, std::int64_t y_stride, std::int64_t rows,
-                 std::int64_t length, double scale, T* room, Guess& guess, Lines& meanwhile);
+                 std::int64_t length, double scale, T* room, Guess& guess, Lines& meanwhile,
+                 Ahead ahead);
     // The weights of one row, and their total; null where lines hold no weights of T.
     double (*weigh_row)(const T* x, std::int64_t length, double scale, T* weights, Guess& guess,
                         Lines& meanwhile);

@@ -190,6 +190,33 @@ Bytes softmaxes(const Kernels& kernels) {
     return all;
 }
 
+// Rows whose place is asked for ahead or not, whatever a processor takes of that; some are whole
+// groups of vectors, some are shorter than two vectors.
+template <class T>
+void append_rows(const SoftmaxKernels<T>& kernel, Type type, Bytes& all) {
+    constexpr std::int64_t rows = 5;
+    for (const std::int64_t length : {17, 64, 333}) {
+        const Bytes x = data_of(type, rows * length, 10);
+        for (const Ahead ahead : {Ahead::nothing, Ahead::next_rows}) {
+            Bytes y(x.size());
+            std::vector<T> room(static_cast<std::size_t>(together_bytes) / sizeof(T));
+            Guess guess;
+            Lines none{};
+            kernel.rows(reinterpret_cast<const T*>(x.data()), length,
+                        reinterpret_cast<T*>(y.data()), length, rows, length, 1.0, room.data(),
+                        guess, none, ahead);
+            all.insert(all.end(), y.begin(), y.end());
+        }
+    }
+}
+
+Bytes softmax_rows(const Kernels& kernels) {
+    Bytes all;
+    append_rows(kernels.softmax32, Type::float32, all);
+    append_rows(kernels.softmax64, Type::float64, all);
+    return all;
+}
+
 } // namespace
 
 int main() {
@@ -209,5 +236,6 @@ int main() {
     check("rotations without gaps", rotations_without_gaps);
     check("attention", attentions);
     check("softmax", softmaxes);
+    check("rows of softmax", softmax_rows);
     return failures;
 }
