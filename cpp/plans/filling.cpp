@@ -1,5 +1,6 @@
 #include "plans/filling.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -72,8 +73,41 @@ void Filling::fill_rows(std::int64_t begin, std::int64_t end, const Workspace& w
     double* const values = workspace.row();
     for (std::int64_t row = begin; row < end; ++row) {
         grouped->evaluate(positions, row, precision(), factor, values);
-        kernel(Stores::cached).fill_row(values, stride, table, row, this);
+        fill_row(values, stride, row, Stores::cached);
     }
+}
+
+void Filling::fill_row(const double* values, std::int64_t stride, std::int64_t row,
+                       Stores stores) const {
+    if (is_origin(row))
+        fill_origin(row);
+    else
+        kernel(stores).fill_row(values, stride, table, row, this);
+}
+
+// Nearly every table has position 0, and no rounding test passes its sines.
+bool Filling::is_origin(std::int64_t row) const {
+    for (int axis = 0; axis < positions.axes; ++axis)
+        if (positions.at(row, axis).magnitude != 0)
+            return false;
+    return true;
+}
+
+void Filling::fill_origin(std::int64_t row) const {
+    const std::int64_t own = table.pairs - shift, bytes = own * pair_bytes();
+    fill_lane({{0.0, 0.0}, {factor, 0.0}}, row, 0);
+    const auto spread = [&](void* first_row) {
+        char* const first =
+            static_cast<char*>(first_row) + row * table.row_stride * element_bytes(type);
+        for (std::int64_t done = pair_bytes(); done < bytes; done *= 2)
+            std::memcpy(first + done, first,
+                        static_cast<std::size_t>(std::min(done, bytes - done)));
+    };
+    spread(table.first);
+    if (layout == Layout::apart)
+        spread(table.second);
+    for (std::int64_t lane = own; lane < table.pairs; ++lane)
+        fill_lanes(this, row, lane / group_pairs, 1U << lane % group_pairs);
 }
 
 void Filling::fill_standing(std::int64_t pairs) const {

@@ -47,10 +47,14 @@ struct Filling : Exact {
     Filling shifted(int by) const;
 
     void fill_rows(std::int64_t begin, std::int64_t end, const Workspace& workspace) const;
+    // One row from its values, whose groups are `stride` doubles apart.
+    void fill_row(const double* values, std::int64_t stride, std::int64_t row, Stores stores) const;
     // The pairs of all rows from those of the table on, up to `pairs`, which do not move.
     void fill_standing(std::int64_t pairs) const;
 
   private:
+    bool is_origin(std::int64_t row) const;
+    void fill_origin(std::int64_t row) const;
     static void fill_lanes(const Exact* self, std::int64_t row, std::int64_t group, unsigned lanes);
     void fill_lane(const SineCosine& value, std::int64_t row, std::int64_t lane) const;
     template <class Element>

@@ -80,7 +80,7 @@ void Progression::fill_task(std::int64_t number, const Workspace& workspace) con
                      2 * group_doubles);
             const std::int64_t at = row + i * block_rows;
             if (at >= 0 && at < filling_.table.rows)
-                kernel.fill_row(centre, 2 * group_doubles, filling_.table, at, &filling_);
+                filling_.fill_row(centre, 2 * group_doubles, at, stores_);
         }
         kernel.fill_around(workspace.centres(), rows_.steps.data(), filling_.table, row,
                            workspace.spare(), &filling_);
