@@ -272,6 +272,10 @@ def test_most_calls_take_the_short_way(monkeypatch: pytest.MonkeyPatch) -> None:
     rw.softmax(x[0])
     rw.sinusoidal_encoding(range(4), 4)
     rw.sinusoidal_encoding(10**6, 4, dtype=np.float32)
+    rw.sinusoidal_encoding(np.arange(4), 4, dtype="float32")
+    rw.sinusoidal_encoding(np.arange(4.0)[:, None], 4, dtype=np.dtype(np.float64))
+    rw.sinusoidal_encoding(range(4), 8, out=x)
+    rw.sinusoidal_encoding(3, 8, out=x[0].astype(np.float16))
     with pytest.raises(AssertionError, match="the general way"):
         rw.rotate(x, np.arange(4, dtype=np.int32))
 
@@ -338,18 +342,51 @@ def test_memory_shared_with_positions_or_tables_is_refused(pairing: Pairing) -> 
         rw.rotate_by(x, memory.reshape(-1)[:4], np.ones(4), pairing=pairing, out=memory)
     with pytest.raises(ValueError, match="out must be x itself or share no memory with it"):
         rw.rotate(memory[:2], out=memory[1:3], pairing=pairing)
+    with pytest.raises(ValueError, match="out must not overlap another argument"):
+        rw.sinusoidal_encoding(memory.reshape(-1)[:4], 8, pairing=pairing, out=memory)
 
 
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
-@pytest.mark.parametrize("positions", [5, -3, LARGEST, range(9), range(5, -90, -7), range(3, 4)])
+ENCODED: list[Any] = [
+    5,
+    -3,
+    LARGEST,
+    range(9),
+    range(5, -90, -7),
+    range(3, 4),
+    range(0),
+    np.array(7),
+    np.arange(200)[:, None],
+    np.linspace(-5, 5, 12).reshape(2, 6),
+    np.arange(12)[::2],
+]
+
+
+@dtypes
+@pytest.mark.parametrize("positions", ENCODED, ids=str)
 def test_encodings_have_the_bits_of_the_general_way(dtype: str, positions: Any) -> None:
     options: Any
     for options in ({}, {"pairing": "half"}, {"order": "cos-sin"}):
         expected = general(rw.sinusoidal_encoding, positions, 6, dtype=dtype, **options)
-        found = rw.sinusoidal_encoding(positions, 6, dtype=DTYPES[dtype].type, **options)
-        assert_same_bits(found, expected)
+        for name in (dtype, DTYPES[dtype], DTYPES[dtype].type):
+            found = rw.sinusoidal_encoding(positions, 6, dtype=name, **options)
+            assert_same_bits(found, expected)
+            out = np.empty_like(expected)
+            assert rw.sinusoidal_encoding(positions, 6, dtype=name, out=out, **options) is out
+            assert_same_bits(out, expected)
+        out = np.empty_like(expected)
+        assert rw.sinusoidal_encoding(positions, 6, out=out, **options) is out
+        assert_same_bits(out, expected)
         if dtype == "float64":
             assert_same_bits(rw.sinusoidal_encoding(positions, 6, **options), expected)
+
+
+@pairings
+def test_a_range_of_one_position_turns_every_row(pairing: Pairing) -> None:
+    for shape in [(1, 8), (5, 8), (3, 1, 8)]:
+        x = rows(shape, "float32")
+        expected = general(rw.rotate, x, range(7, 8), pairing=pairing)
+        assert_same_bits(rw.rotate(x, range(7, 8), pairing=pairing), expected)
+        assert_same_bits(rw.rotate(x, 7, pairing=pairing), expected)
 
 
 @dtypes

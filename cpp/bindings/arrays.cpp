@@ -134,6 +134,8 @@ std::optional<std::int64_t> plain_position(const py::handle& value) {
     return integer;
 }
 
+namespace {
+
 std::optional<Positions> plain_range(const py::handle& range) {
     const py::object begin = range.attr("start"), step = range.attr("step");
     const auto count = PyObject_Size(range.ptr());
@@ -146,6 +148,30 @@ std::optional<Positions> plain_range(const py::handle& range) {
     if (count - 1 > room / std::abs(*by))
         return {};
     return Positions{count, *first, count > 1 ? *by : 1};
+}
+
+} // namespace
+
+std::optional<PlainPositions> plain_positions(const py::handle& positions) {
+    if (const auto position = plain_position(positions))
+        return PlainPositions{{1, *position, 1}, {}};
+    if (PyRange_Check(positions.ptr())) {
+        const auto range = plain_range(positions);
+        if (!range)
+            return {};
+        return PlainPositions{*range, {range->count}};
+    }
+    if (!is_plain_array(positions))
+        return {};
+    const auto array = py::reinterpret_borrow<py::array>(positions);
+    const py::dtype dtype = array.dtype();
+    if ((dtype.kind() != 'i' && dtype.kind() != 'f') || dtype.itemsize() != 8 ||
+        dtype.byteorder() != '=' || !is_c_contiguous(array))
+        return {};
+    const Positions rows = positions_of(array, 1);
+    if (rows.first_bad() >= 0)
+        return {};
+    return PlainPositions{rows, {array.shape(), array.shape() + array.ndim()}};
 }
 
 Positions positions_of(const py::handle& object, int axes) {

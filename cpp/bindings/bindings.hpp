@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
+#include <vector>
 
 #include "plans/positions.hpp"
 #include "targets/kernels.hpp"
@@ -35,14 +36,18 @@ Type type_of(const pybind11::array& array);
 std::int64_t stride_of(const pybind11::array& array, std::int64_t axis);
 
 // What calls that need no conversion are made of: an array and no subclass, aligned; one of so many
-// axes at least, the last of which lies side by side; a float type in this byte order; a position
-// that is a Python integer, and a range of such. Where more bytes are written the general way costs
-// nothing.
+// axes at least, the last of which lies side by side; a float type in this byte order; positions
+// that are a Python integer, a range of such, or an array of them as the core takes it, with their
+// shape. Where more bytes are written the general way costs nothing.
 bool is_plain_array(const pybind11::handle& handle);
 bool has_rows(const pybind11::handle& handle, pybind11::ssize_t axes);
 bool is_native_float(const pybind11::dtype& dtype);
 std::optional<std::int64_t> plain_position(const pybind11::handle& value);
-std::optional<Positions> plain_range(const pybind11::handle& range);
+struct PlainPositions {
+    Positions rows;
+    std::vector<std::int64_t> shape;
+};
+std::optional<PlainPositions> plain_positions(const pybind11::handle& positions);
 inline constexpr std::int64_t small_bytes = 8 << 20;
 
 // An array as it is, and where a result of its shape and type goes: x itself, or memory that the

@@ -1,5 +1,6 @@
 #include "plans/encodings.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <optional>
@@ -49,22 +50,47 @@ void fill_sinusoidal(const Frequencies& frequencies, const py::object& positions
               sine_first, factor, streamed ? Stores::streamed : Stores::cached, threads);
 }
 
-// A new table of a range or a number, float64 or float32; None for other positions, which take the
-// general way.
-py::object encode_plainly(const Frequencies& frequencies, const py::handle& positions, bool wide,
+// The types of most tables, as a dtype, its type or its name says, or that of out, or float64.
+std::optional<py::dtype> plain_dtype(const py::handle& given, const py::handle& out) {
+    if (given.is_none())
+        return out.is_none() ? py::dtype::of<double>()
+                             : py::reinterpret_borrow<py::array>(out).dtype();
+    const auto says = [&](const py::dtype& dtype, const char* name) {
+        return given.is(dtype) || given.is(dtype.attr("type")) ||
+               (PyUnicode_CheckExact(given.ptr()) &&
+                PyUnicode_CompareWithASCIIString(given.ptr(), name) == 0);
+    };
+    if (const auto dtype = py::dtype::of<float>(); says(dtype, "float32"))
+        return dtype;
+    if (const auto dtype = py::dtype::of<double>(); says(dtype, "float64"))
+        return dtype;
+    return {};
+}
+
+// What most calls are: a table of positions as they are, in new memory or in out as it is. None for
+// others, which take the general way.
+py::object encode_plainly(const Frequencies& frequencies, const py::handle& positions,
+                          const py::handle& dtype_given, const py::handle& out_given,
                           bool interleaved, bool sine_first, int threads) {
-    const std::int64_t width = 2 * frequencies.pairs();
-    std::optional<Positions> rows;
-    std::vector<py::ssize_t> shape;
-    if (const auto position = plain_position(positions))
-        rows = Positions{1, *position, 1};
-    else if (PyRange_Check(positions.ptr()) && (rows = plain_range(positions)))
-        shape.push_back(rows->count);
-    if (frequencies.axes() != 1 || !rows || rows->count > small_bytes / (8 * width))
+    if (frequencies.axes() != 1 || !(out_given.is_none() || is_plain_array(out_given)))
         return py::none();
+    const auto dtype = plain_dtype(dtype_given, out_given);
+    if (!dtype || !is_native_float(*dtype))
+        return py::none();
+    auto plain = plain_positions(positions);
+    const std::int64_t width = 2 * frequencies.pairs();
+    if (!plain || plain->rows.count == 0 || plain->rows.count > small_bytes / (8 * width))
+        return py::none();
+    std::vector<py::ssize_t> shape(plain->shape.begin(), plain->shape.end());
     shape.push_back(width);
-    py::array out(wide ? py::dtype::of<double>() : py::dtype::of<float>(), shape);
-    fill_rows(frequencies, *rows, out, interleaved, sine_first, 1.0, Stores::cached, threads);
+    py::array out = out_given.is_none() ? py::array(*dtype, shape)
+                                        : py::reinterpret_borrow<py::array>(out_given);
+    const bool fits = out.dtype().is(*dtype) && out.writeable() && is_c_contiguous(out) &&
+                      std::equal(shape.begin(), shape.end(), out.shape(), out.shape() + out.ndim());
+    if (!fits || (is_plain_array(positions) &&
+                  may_overlap(out, py::reinterpret_borrow<py::array>(positions))))
+        return py::none();
+    fill_rows(frequencies, plain->rows, out, interleaved, sine_first, 1.0, Stores::cached, threads);
     return out;
 }
 

@@ -74,11 +74,6 @@ void rotate_positions(const Frequencies& frequencies, const py::object& position
     });
 }
 
-struct RowPositions {
-    Positions positions;
-    std::vector<std::int64_t> shape; // as `own` of data_of
-};
-
 // Whether positions or tables of such leading axes say which row of x each belongs to.
 bool fits_rows(const std::vector<std::int64_t>& shape, const py::array& x) {
     const auto rows_rank = static_cast<std::size_t>(x.ndim() - 1);
@@ -88,31 +83,16 @@ bool fits_rows(const std::vector<std::int64_t>& shape, const py::array& x) {
                        [](auto a, auto b) { return a == 1 || a == b; }));
 }
 
-// Positions that need no conversion, checked as far as a user's are, for the rows of x.
-std::optional<RowPositions> plain_positions(const py::object& object, const py::array& x) {
+// Positions that need no conversion, for the rows of x.
+std::optional<PlainPositions> plain_positions_of_rows(const py::object& object,
+                                                      const py::array& x) {
     const std::int64_t rows = x.shape(x.ndim() - 2);
     if (object.is_none())
-        return RowPositions{{rows, 0, 1}, {rows}};
-    if (const auto position = plain_position(object))
-        return RowPositions{{1, *position, 1}, {}};
-    if (PyRange_Check(object.ptr())) {
-        const auto range = plain_range(object);
-        if (!range || range->count != rows || rows < 2)
-            return {};
-        return RowPositions{*range, {rows}};
-    }
-    if (!is_plain_array(object))
+        return PlainPositions{{rows, 0, 1}, {rows}};
+    auto plain = plain_positions(object);
+    if (!plain || !fits_rows(plain->shape, x))
         return {};
-    const auto array = py::reinterpret_borrow<py::array>(object);
-    const py::dtype dtype = array.dtype();
-    if ((dtype.kind() != 'i' && dtype.kind() != 'f') || dtype.itemsize() != 8 ||
-        dtype.byteorder() != '=' || !is_c_contiguous(array))
-        return {};
-    const std::vector<std::int64_t> shape{array.shape(), array.shape() + array.ndim()};
-    const Positions positions = positions_of(array, 1);
-    if (!fits_rows(shape, x) || positions.first_bad() >= 0)
-        return {};
-    return RowPositions{positions, shape};
+    return plain;
 }
 
 // What most calls are: an array as it is, turned by positions as they are. None for others, which
@@ -125,13 +105,13 @@ py::object rotate_plainly(const Frequencies& frequencies, const py::object& posi
     auto plain = plain_data(x, out, 2, {positions});
     if (!plain)
         return py::none();
-    const auto rows = plain_positions(positions, plain->x);
-    if (!rows)
+    const auto own = plain_positions_of_rows(positions, plain->x);
+    if (!own)
         return py::none();
     const RotaryData data =
-        data_of(plain->x, plain->out, rows->shape, frequencies.pairs(), interleaved);
+        data_of(plain->x, plain->out, own->shape, frequencies.pairs(), interleaved);
     run_unlocked([&] {
-        rotate(*chosen_kernels, frequencies, rows->positions, factor,
+        rotate(*chosen_kernels, frequencies, own->rows, factor,
                inverse ? Direction::backwards : Direction::forwards, data, Stores::cached, threads);
     });
     return plain->out;

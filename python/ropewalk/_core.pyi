@@ -95,7 +95,8 @@ def fill_sinusoidal(
 def encode_plainly(
     turns: Turns,
     positions: object,
-    wide: bool,
+    dtype: object,
+    out: object,
     interleaved: bool,
     sine_first: bool,
     threads: int,

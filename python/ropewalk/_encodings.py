@@ -275,12 +275,11 @@ def sinusoidal_encoding(
     turning = _given_or_standard(dim, base, frequencies)
     interleaved, sine_first = _arrays.is_interleaved(pairing), _is_sine_first(order)
     threads = get_num_threads()
-    if out is None and (dtype is None or dtype is np.float32):
-        plain = _core.encode_plainly(
-            turning._turns, positions, dtype is None, interleaved, sine_first, threads
-        )
-        if plain is not None:
-            return plain
+    plain = _core.encode_plainly(
+        turning._turns, positions, dtype, out, interleaved, sine_first, threads
+    )
+    if plain is not None:
+        return plain
     rows, shape = _arrays.positions("positions", positions, turning.axes)
     dtype = _arrays.table_dtype(dtype, out)
     result, core = _arrays.result(out, (*shape, 2 * len(turning)), dtype, positions, rows)
