@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ropewalk import _arrays, _core
 from ropewalk._arrays import Precision, Window
-from ropewalk._attention_problem import Problem, additive, rows, visible
+from ropewalk._attention_problem import Problem, additive, per_head, rows, visible
 from ropewalk._runtime import get_num_threads
 
 
@@ -167,27 +167,21 @@ def attention(
     >>> rw.attention(query, cache, cache, key_lengths=[50, 10, 7, 31]).shape
     (4, 8, 1, 16)
     """
-    if (  # the usual call costs two microseconds so, and five below
-        offset is None
-        and window is None
-        and slopes is None
-        and key_lengths is None
-        and sinks is None
-        and precision is None
-    ):
-        threads = get_num_threads()
+    threads = get_num_threads()
+    others = causal, offset, window, key_lengths, scale, softcap, precision
+    plain = _core.attend_plainly(query, key, value, mask, bias, slopes, sinks, others, out, threads)
+    if plain is None and out is None:  # maybe as arrays of the right types
+        query, key, value = rows((query, key, value))
+        wide = precision is not None or query.dtype.type is np.float64
+        mask = None if mask is None else visible(mask)
+        bias = None if bias is None else additive(bias, wide=wide)
+        slopes = None if slopes is None else per_head("slopes", slopes)
+        sinks = None if sinks is None else per_head("sinks", sinks)
         plain = _core.attend_plainly(
-            query, key, value, causal, mask, bias, scale, softcap, out, threads
+            query, key, value, mask, bias, slopes, sinks, others, None, threads
         )
-        if plain is None and out is None:  # maybe as arrays of the right types
-            query, key, value = rows((query, key, value))
-            mask = None if mask is None else visible(mask)
-            bias = None if bias is None else additive(bias, wide=query.dtype.type is np.float64)
-            plain = _core.attend_plainly(
-                query, key, value, causal, mask, bias, scale, softcap, None, threads
-            )
-        if plain is not None:
-            return plain
+    if plain is not None:  # two microseconds, and what follows takes five
+        return plain
     problem = Problem(
         (query, key, value),
         causal=causal,

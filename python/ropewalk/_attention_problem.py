@@ -148,12 +148,10 @@ class Problem:
     def _per_head(self, name: str, values: ArrayLike | None) -> NDArray[np.float64] | None:
         if values is None:
             return None
-        if type(values) is float and abs(values) <= self.largest:  # the rest takes 2 us
-            return np.array(values)
         plain = self.leading, self.largest, name == "sinks"
-        if _core.per_head_fits_plainly(values, *plain):
+        if _core.per_head_fits_plainly(values, *plain):  # the rest takes 2 us
             return cast("NDArray[np.float64]", values)
-        array = _arrays.aligned(_floats(name, values), np.float64)
+        array = per_head(name, values)
         if _core.per_head_fits_plainly(array, *plain):
             return array
         _arrays.check_broadcast(name, array.shape, self.leading, "the leading axes")
@@ -262,7 +260,14 @@ def additive(bias: ArrayLike, *, wide: bool) -> NDArray[Any]:
     return array if array.shape == shape else np.broadcast_to(array, shape)
 
 
-def _floats(name: str, values: ArrayLike) -> NDArray[Any]:
+def per_head(name: str, values: object) -> NDArray[np.float64]:
+    """Return slopes or sinks in float64."""
+    if type(values) is float:
+        return np.array(values)
+    return _arrays.aligned(_floats(name, values), np.float64)
+
+
+def _floats(name: str, values: object) -> NDArray[Any]:
     array = _arrays.converted(name, values, "a number or an array of numbers")
     if array.dtype.kind in "iu":
         return array.astype(np.float64)

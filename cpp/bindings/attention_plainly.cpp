@@ -1,0 +1,304 @@
+// Attention whose arguments need no conversion: what small calls are made of.
+#include <pybind11/stl.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <initializer_list>
+#include <limits>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "bindings/attention.hpp"
+
+namespace py = pybind11;
+
+namespace ropewalk {
+namespace {
+
+// Whether the leading axes of keys or values broadcast to those of the query, but that heads may be
+// fewer where there are axes before them.
+bool fit_leading(const py::array& query, const py::array& array) {
+    const py::ssize_t missing = query.ndim() - array.ndim(), heads = query.ndim() - 3;
+    if (missing < 0)
+        return false;
+    for (py::ssize_t i = missing; i <= heads; ++i) {
+        const py::ssize_t own = array.shape(i - missing), all = query.shape(i);
+        const bool grouped = i == heads && heads > 0 && own > 0 && all > 0 && all % own == 0;
+        if (own != all && own != 1 && !grouped)
+            return false;
+    }
+    return true;
+}
+
+// Lengths and widths of rows.
+py::ssize_t length_of(const py::array& rows) { return rows.shape(rows.ndim() - 2); }
+py::ssize_t width_of(const py::array& rows) { return rows.shape(rows.ndim() - 1); }
+
+// Tells whether a query, its keys and perhaps its values need no conversion, and fit.
+bool fit_plainly(std::span<const py::handle> given) {
+    if (!std::all_of(given.begin(), given.end(), [](auto of) { return has_rows(of, 2); }))
+        return false;
+    const auto query = py::reinterpret_borrow<py::array>(given[0]);
+    const py::dtype dtype = query.dtype();
+    if (width_of(query) == 0 || !is_native_float(dtype))
+        return false;
+    for (const py::handle& handle : given.subspan(1)) {
+        const auto array = py::reinterpret_borrow<py::array>(handle);
+        if (!dtype.is(array.dtype()) || !fit_leading(query, array))
+            return false;
+    }
+    const auto key = py::reinterpret_borrow<py::array>(given[1]);
+    const auto last = py::reinterpret_borrow<py::array>(given.back());
+    return width_of(key) == width_of(query) && length_of(last) == length_of(key);
+}
+
+bool rows_fit_plainly(const py::tuple& given) {
+    const std::vector<py::handle> handles(given.begin(), given.end());
+    return handles.size() > 1 && fit_plainly(handles);
+}
+
+// A scale that needs no conversion, and is finite in each type; None is that of the width.
+std::optional<double> plain_scale(const py::handle& scale, std::int64_t dim) {
+    if (scale.is_none())
+        return 1 / std::sqrt(static_cast<double>(dim));
+    if (!PyFloat_CheckExact(scale.ptr()))
+        return {};
+    const double number = PyFloat_AS_DOUBLE(scale.ptr());
+    constexpr double largest = std::numeric_limits<float>::max();
+    return std::abs(number) <= largest ? std::optional(number) : std::nullopt;
+}
+
+// Whether that is an array for a result of that type and shape, in memory of its own.
+bool takes_output(const py::handle& out, const py::dtype& dtype,
+                  const std::vector<py::ssize_t>& shape, std::initializer_list<py::handle> read) {
+    if (!is_plain_array(out))
+        return false;
+    const auto array = py::reinterpret_borrow<py::array>(out);
+    return array.writeable() && is_c_contiguous(array) && dtype.is(array.dtype()) &&
+           std::equal(shape.begin(), shape.end(), array.shape(), array.shape() + array.ndim()) &&
+           std::none_of(read.begin(), read.end(), [&](const py::handle& other) {
+               return is_plain_array(other) &&
+                      may_overlap(array, py::reinterpret_borrow<py::array>(other));
+           });
+}
+
+// Whether an array of such a shape broadcasts to those axes, the last ones of which are its own.
+bool broadcasts(const py::array& array, const std::vector<std::int64_t>& axes) {
+    const py::ssize_t missing = static_cast<py::ssize_t>(axes.size()) - array.ndim();
+    if (missing < 0)
+        return false;
+    for (py::ssize_t i = 0; i < array.ndim(); ++i)
+        if (array.shape(i) != 1 && array.shape(i) != axes[static_cast<std::size_t>(missing + i)])
+            return false;
+    return true;
+}
+
+// Whether that is an array of float64 with a value for every head, or for all along some axes: none
+// of them larger, but -inf where that is allowed.
+bool per_head_fits_plainly(const py::handle& values, const std::vector<std::int64_t>& leading,
+                           double largest, bool allows_minus_infinity) {
+    if (!is_plain_array(values))
+        return false;
+    const auto array = py::reinterpret_borrow<py::array>(values);
+    if (!is_native_float(array.dtype()) || array.itemsize() != 8 || !is_c_contiguous(array) ||
+        !broadcasts(array, leading))
+        return false;
+    const auto* const first = static_cast<const double*>(array.data());
+    return std::all_of(first, first + array.size(), [&](double value) {
+        return std::abs(value) <= largest || (allows_minus_infinity && value == -HUGE_VAL);
+    });
+}
+
+// Whether that is an array of int64, none of them smaller or larger.
+bool integers_fit_plainly(const py::handle& values, std::int64_t smallest, std::int64_t largest) {
+    if (!is_plain_array(values))
+        return false;
+    const auto array = py::reinterpret_borrow<py::array>(values);
+    const py::dtype dtype = array.dtype();
+    if (dtype.kind() != 'i' || array.itemsize() != 8 || dtype.byteorder() != '=' ||
+        !is_c_contiguous(array))
+        return false;
+    const auto* const first = static_cast<const std::int64_t*>(array.data());
+    return std::all_of(first, first + array.size(),
+                       [&](std::int64_t value) { return smallest <= value && value <= largest; });
+}
+
+// A soft cap that needs no conversion and is a normal number in each type, 0 for None.
+std::optional<double> plain_softcap(const py::handle& softcap) {
+    if (softcap.is_none())
+        return 0;
+    if (!PyFloat_CheckExact(softcap.ptr()))
+        return {};
+    const double number = PyFloat_AS_DOUBLE(softcap.ptr());
+    constexpr double smallest = std::numeric_limits<float>::min();
+    constexpr double largest = std::numeric_limits<float>::max();
+    return number >= smallest && number <= largest ? std::optional(number) : std::nullopt;
+}
+
+std::optional<bool> plain_precision(const py::handle& precision) {
+    if (precision.is_none())
+        return false;
+    const bool named = PyUnicode_CheckExact(precision.ptr()) &&
+                       PyUnicode_CompareWithASCIIString(precision.ptr(), "float64") == 0;
+    return named ? std::optional(true) : std::nullopt;
+}
+
+// A window of integers as they are; None is unlimited.
+std::optional<std::array<std::int64_t, 2>> plain_window(const py::handle& window) {
+    std::array limits{unlimited, unlimited};
+    if (window.is_none())
+        return limits;
+    if (!PyTuple_CheckExact(window.ptr()) || PyTuple_GET_SIZE(window.ptr()) != 2)
+        return {};
+    for (std::size_t side = 0; side < 2; ++side) {
+        const py::handle given = PyTuple_GET_ITEM(window.ptr(), static_cast<py::ssize_t>(side));
+        if (given.is_none())
+            continue;
+        const auto distance = plain_position(given);
+        if (!distance || *distance < 0)
+            return {};
+        limits[side] = *distance;
+    }
+    return limits;
+}
+
+// One value for all.
+template <class T>
+PerHead<T> of_all(const T& value, const Attention& a) {
+    const std::size_t axes = a.leading.size();
+    return {&value, {std::vector<std::int64_t>(axes), std::vector<std::int64_t>(axes, 1)}};
+}
+
+// Take nothing, a number, which is kept in `number`, or an array that fits plainly; say whether it
+// was one of them. Integers are those of a batch for all its heads.
+bool take_per_head(PerHead<double>& taken, const py::handle& values, const Attention& a,
+                   bool allows_minus_infinity, double& number) {
+    const double largest = computes_in_float64(a) ? std::numeric_limits<double>::max()
+                                                  : std::numeric_limits<float>::max();
+    if (values.is_none())
+        return true;
+    if (PyFloat_CheckExact(values.ptr())) {
+        number = PyFloat_AS_DOUBLE(values.ptr());
+        taken = of_all(number, a);
+        return std::abs(number) <= largest;
+    }
+    if (!per_head_fits_plainly(values, a.leading, largest, allows_minus_infinity))
+        return false;
+    taken = per_head<double>(values, a);
+    return true;
+}
+
+bool take_integers(PerHead<std::int64_t>& taken, const py::handle& values, const Attention& a,
+                   std::int64_t smallest, std::int64_t largest, std::int64_t& number) {
+    if (values.is_none())
+        return true;
+    if (const auto integer = plain_position(values)) {
+        number = *integer;
+        taken = of_all(number, a);
+        return smallest <= number && number <= largest;
+    }
+    std::vector<std::int64_t> batch = a.leading;
+    const bool has_heads = batch.size() > 1;
+    if (has_heads)
+        batch.pop_back();
+    if (!integers_fit_plainly(values, smallest, largest))
+        return false;
+    const auto array = py::reinterpret_borrow<py::array>(values);
+    if (!broadcasts(array, batch))
+        return false;
+    taken = {static_cast<const std::int64_t*>(array.data()), leading_of(array, 0, batch)};
+    if (has_heads) {
+        taken.leading.stride.push_back(0);
+        taken.leading.group.push_back(1);
+    }
+    return true;
+}
+
+// Whether that is nothing, or an array of that type with a value for every query and key.
+bool scores_fit_plainly(const py::handle& scores, const py::dtype& dtype, const py::array& query,
+                        std::int64_t keys) {
+    if (scores.is_none())
+        return true;
+    if (!is_plain_array(scores))
+        return false;
+    const auto array = py::reinterpret_borrow<py::array>(scores);
+    const py::ssize_t missing = query.ndim() - array.ndim();
+    if (!dtype.is(array.dtype()) || array.ndim() < 2 || missing < 0)
+        return false;
+    for (py::ssize_t i = 0; i < array.ndim(); ++i) {
+        const auto length = i + 1 < array.ndim() ? query.shape(i + missing) : keys;
+        if (array.shape(i) != 1 && array.shape(i) != length)
+            return false;
+    }
+    return true;
+}
+
+// Attention of arrays that fit plainly; None for what takes the general way. Without an offset
+// every query has a key at its place where places count.
+py::object attend_plainly(const py::handle& query, const py::handle& key, const py::handle& value,
+                          const py::object& mask, const py::object& bias, const py::handle& slopes,
+                          const py::handle& sinks, const py::tuple& others, const py::handle& out,
+                          int threads) {
+    require(others.size() == 7, "causal, offset, window, key_lengths, scale, softcap, precision");
+    const auto other = [&](py::ssize_t i) { return py::handle(PyTuple_GET_ITEM(others.ptr(), i)); };
+    const py::handle is_causal = other(0), offset = other(1), window_given = other(2),
+                     key_lengths = other(3);
+    const std::array given{query, key, value};
+    if (!PyBool_Check(is_causal.ptr()) || !fit_plainly(given))
+        return py::none();
+    const bool causal = is_causal.ptr() == Py_True;
+    const auto q = py::reinterpret_borrow<py::array>(query);
+    const auto k = py::reinterpret_borrow<py::array>(key);
+    const auto v = py::reinterpret_borrow<py::array>(value);
+    const py::ssize_t rank = q.ndim();
+    const auto in_float64 = plain_precision(other(6));
+    const auto scale = plain_scale(other(4), width_of(q));
+    const auto softcap = plain_softcap(other(5));
+    const auto window = plain_window(window_given);
+    if (!in_float64 || !scale || !softcap || !window)
+        return py::none();
+    Attention a = attention_of(q, k, v, {q.shape(), q.shape() + rank - 2});
+    a.in_float64 = *in_float64;
+    a.scale = *scale;
+    a.softcap = *softcap;
+    a.left = (*window)[0];
+    a.right = causal ? 0 : (*window)[1];
+    const py::dtype scores =
+        computes_in_float64(a) ? py::dtype::of<double>() : py::dtype::of<float>();
+    const bool placed = causal || !window_given.is_none() || !slopes.is_none();
+    std::int64_t first = 0, length = 0;
+    double slope = 0, sink = 0;
+    if ((placed && offset.is_none() && a.queries != a.keys) ||
+        !take_integers(a.offset, offset, a, -largest_position, largest_position, first) ||
+        !take_integers(a.key_lengths, key_lengths, a, 0, a.keys, length) ||
+        !take_per_head(a.slopes, slopes, a, false, slope) ||
+        !take_per_head(a.sinks, sinks, a, true, sink) ||
+        !scores_fit_plainly(mask, py::dtype::of<bool>(), q, a.keys) ||
+        !scores_fit_plainly(bias, scores, q, a.keys))
+        return py::none();
+    take_scores(a, mask, bias);
+    std::vector<py::ssize_t> shape(q.shape(), q.shape() + rank - 1);
+    shape.push_back(width_of(v));
+    if (!out.is_none() &&
+        !takes_output(out, q.dtype(), shape,
+                      {query, key, value, mask, bias, slopes, sinks, offset, key_lengths}))
+        return py::none();
+    py::array output =
+        out.is_none() ? py::array(q.dtype(), shape) : py::reinterpret_borrow<py::array>(out);
+    a.output = output.mutable_data();
+    run_unlocked([&] { attend(*chosen_kernels, a, threads); });
+    return output;
+}
+
+} // namespace
+
+void register_plain_attention(py::module_& m) {
+    m.def("attend_plainly", &attend_plainly);
+    m.def("rows_fit_plainly", &rows_fit_plainly);
+    m.def("per_head_fits_plainly", &per_head_fits_plainly);
+    m.def("integers_fit_plainly", &integers_fit_plainly);
+}
+
+} // namespace ropewalk
