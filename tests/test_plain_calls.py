@@ -142,44 +142,6 @@ def test_attention_with_scores_has_the_bits_of_the_general_way(
             assert_same_bits(rw.attention(query, key, value, **options), expected)
 
 
-SLOPES = np.geomspace(0.5, 0.01, 4)
-SINKS = np.array([[-np.inf, 0.5, -3.0, 2.0], [1.0, 0.0, -0.0, 4.0]])
-OPTIONS: dict[str, dict[str, Any]] = {
-    "window": {"window": (3, 1)},
-    "window of one side": {"window": (None, 2)},
-    "causal window": {"window": (4, 4), "causal": True},
-    "slope": {"slopes": 0.25},
-    "slopes": {"slopes": SLOPES, "causal": True},
-    "slopes in a list": {"slopes": SLOPES.tolist()},
-    "slopes in float32": {"slopes": SLOPES.astype(np.float32)},
-    "sink": {"sinks": 0.5},
-    "no sink": {"sinks": -np.inf},
-    "sinks": {"sinks": SINKS},
-    "sinks of a batch": {"sinks": SINKS[:, :1].copy()},
-    "offset": {"causal": True, "offset": -3},
-    "offsets": {"causal": True, "offset": np.array([-40, 2])},
-    "length": {"key_lengths": 7},
-    "lengths": {"key_lengths": np.array([0, 33]), "window": (9, 9)},
-    "length in an array": {"key_lengths": np.array(9)},
-    "precision": {"precision": "float64", "slopes": SLOPES},
-    "all": {"window": (30, None), "slopes": 0.1, "sinks": SINKS, "offset": 5, "key_lengths": 20},
-}
-
-
-@dtypes
-@pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
-def test_attention_with_options_has_the_bits_of_the_general_way(
-    dtype: str, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    query, key, value = rows((3, 2, 4, 33, 8), dtype)
-    bias, mask = rows((2, 1, 33, 33), "float64"), rows((33, 33), seed=3) > -0.5
-    cases = [options, options | {"bias": bias, "mask": mask, "softcap": 4.0, "scale": 0.3}]
-    expected = [general(rw.attention, query, key, value, **case) for case in cases]
-    monkeypatch.setattr(_core, "attend", None)
-    for case, bits in zip(cases, expected, strict=True):
-        assert_same_bits(rw.attention(query, key, value, **case), bits)
-
-
 def test_small_calls_of_any_arrays_are_plain(monkeypatch: pytest.MonkeyPatch) -> None:
     x = np.ones((4, 2), np.float32)
     heads, half, scores = np.ones((2, 3, 4, 2), np.float32), x.astype(np.float16), x @ x.T
@@ -225,7 +187,7 @@ def test_keys_and_values_of_fewer_axes_or_heads_are_those_of_their_queries(
     for at in np.ndindex(3, 4):
         expected[at] = rw.attention(query[at], whole[0][at], whole[1][at])
     assert_same_bits(rw.attention(query, key, value), expected)
-    assert_same_bits(rw.attention(query, key, value, offset=0, precision=None), expected)
+    assert_same_bits(general(rw.attention, query, key, value), expected)
 
 
 def test_heads_that_do_not_divide_are_refused() -> None:

@@ -152,12 +152,12 @@ std::optional<Positions> plain_range(const py::handle& range) {
 
 } // namespace
 
-std::optional<PlainPositions> plain_positions(const py::handle& positions) {
+std::optional<PlainPositions> plain_positions(const py::handle& positions, std::int64_t most) {
     if (const auto position = plain_position(positions))
         return PlainPositions{{1, *position, 1}, {}};
     if (PyRange_Check(positions.ptr())) {
         const auto range = plain_range(positions);
-        if (!range)
+        if (!range || range->count > most)
             return {};
         return PlainPositions{*range, {range->count}};
     }
@@ -165,8 +165,8 @@ std::optional<PlainPositions> plain_positions(const py::handle& positions) {
         return {};
     const auto array = py::reinterpret_borrow<py::array>(positions);
     const py::dtype dtype = array.dtype();
-    if ((dtype.kind() != 'i' && dtype.kind() != 'f') || dtype.itemsize() != 8 ||
-        dtype.byteorder() != '=' || !is_c_contiguous(array))
+    const bool numbers = dtype.kind() == 'i' ? dtype.byteorder() == '=' : is_native_float(dtype);
+    if (!numbers || dtype.itemsize() != 8 || !is_c_contiguous(array) || array.size() > most)
         return {};
     const Positions rows = positions_of(array, 1);
     if (rows.first_bad() >= 0)

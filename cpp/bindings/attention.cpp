@@ -171,7 +171,7 @@ py::array_t<float> narrowed(const py::array_t<double>& bias) {
 void register_attention(py::module_& m) {
     m.def("attend", &attend_arrays);
     m.def("narrowed", &narrowed);
-    register_plain_attention(m);
+    register_attention_problem(m);
 }
 
 } // namespace ropewalk

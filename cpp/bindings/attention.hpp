@@ -8,7 +8,7 @@
 
 namespace ropewalk {
 
-void register_plain_attention(pybind11::module_& m);
+void register_attention_problem(pybind11::module_& m);
 
 // How an array lies along the leading axes of the result, aligned right, its own last axes left
 // out: whole axes, axes of length 1, and heads that several heads of the result share.

@@ -37,8 +37,8 @@ std::int64_t stride_of(const pybind11::array& array, std::int64_t axis);
 
 // What calls that need no conversion are made of: an array and no subclass, aligned; one of so many
 // axes at least, the last of which lies side by side; a float type in this byte order; positions
-// that are a Python integer, a range of such, or an array of them as the core takes it, with their
-// shape. Where more bytes are written the general way costs nothing.
+// that are a Python integer, a range of such, or an array of them as the core takes it, no more
+// than `most`, with their shape. Where more bytes are written the general way costs nothing.
 bool is_plain_array(const pybind11::handle& handle);
 bool has_rows(const pybind11::handle& handle, pybind11::ssize_t axes);
 bool is_native_float(const pybind11::dtype& dtype);
@@ -47,7 +47,7 @@ struct PlainPositions {
     Positions rows;
     std::vector<std::int64_t> shape;
 };
-std::optional<PlainPositions> plain_positions(const pybind11::handle& positions);
+std::optional<PlainPositions> plain_positions(const pybind11::handle& positions, std::int64_t most);
 inline constexpr std::int64_t small_bytes = 8 << 20;
 
 // An array as it is, and where a result of its shape and type goes: x itself, or memory that the

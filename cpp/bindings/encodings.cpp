@@ -77,9 +77,9 @@ py::object encode_plainly(const Frequencies& frequencies, const py::handle& posi
     const auto dtype = plain_dtype(dtype_given, out_given);
     if (!dtype || !is_native_float(*dtype))
         return py::none();
-    auto plain = plain_positions(positions);
     const std::int64_t width = 2 * frequencies.pairs();
-    if (!plain || plain->rows.count == 0 || plain->rows.count > small_bytes / (8 * width))
+    auto plain = plain_positions(positions, small_bytes / (8 * width));
+    if (!plain || plain->rows.count == 0)
         return py::none();
     std::vector<py::ssize_t> shape(plain->shape.begin(), plain->shape.end());
     shape.push_back(width);

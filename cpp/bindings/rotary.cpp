@@ -89,7 +89,7 @@ std::optional<PlainPositions> plain_positions_of_rows(const py::object& object,
     const std::int64_t rows = x.shape(x.ndim() - 2);
     if (object.is_none())
         return PlainPositions{{rows, 0, 1}, {rows}};
-    auto plain = plain_positions(object);
+    auto plain = plain_positions(object, x.size());
     if (!plain || !fits_rows(plain->shape, x))
         return {};
     return plain;

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/table.hpp"
 #include "kernels/tile.hpp"
 #include "kernels/weights.hpp"
 

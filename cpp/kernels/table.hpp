@@ -46,8 +46,8 @@ struct Exact {
     std::uint32_t last_bits;
 };
 
-// What kernels ask for before they read it: nothing, the rows that come next, which are in the
-// second cache, or rows far ahead, which are in memory, or in a cache where they wait.
+// What kernels ask for before they read it: nothing, the rows that come next, which are nearer than
+// memory, or rows far ahead, which are in memory, or in a cache where they wait.
 enum class Ahead : std::uint8_t { nothing, next_rows, far_rows };
 
 // Rows of data whose pairs are to be turned: each of `rows` rows of a table turns `repeats` rows,

@@ -95,6 +95,8 @@ bool Filling::is_origin(std::int64_t row) const {
 
 void Filling::fill_origin(std::int64_t row) const {
     const std::int64_t own = table.pairs - shift, bytes = own * pair_bytes();
+    if (own == 0)
+        return;
     fill_lane({{0.0, 0.0}, {factor, 0.0}}, row, 0);
     const auto spread = [&](void* first_row) {
         char* const first =

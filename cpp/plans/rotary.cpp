@@ -137,8 +137,9 @@ class Turning {
   private:
     // What kernels ask for, because the processor by itself fetches it too late: from some size on,
     // of half types sooner, for their lines take more work. Rows of neighbours, one after another,
-    // take 1.1 to 1.4 times as long then on AMD's processors with a small first cache. Below that
-    // size Intel's wait for the place of the results.
+    // take 1.1 to 1.4 times as long then on AMD's processors with a small first cache, and are not
+    // asked for where it is not known to be large. Below that size Intel's wait for the place of
+    // the results, which in place has just been read.
     Ahead ahead() const {
         const bool half = element_ == 2, neighbours = data_.pairing == Pairing::neighbours;
         const std::int64_t far_bytes = std::int64_t{half ? 8 : 12} << 20, near_bytes = 256 << 10;

@@ -210,10 +210,10 @@ void stream_row(const SoftmaxElements<T>& e, const Strided<void>& y, std::int64_
     streamed.stream(static_cast<T*>(e.at(y, offset_of(s.leading, y, index))), s.length, total);
 }
 
-// Rows that kernels read and write where they are, but for a mask or a sign. From so many bytes on
-// the second cache does not hold both.
+// From so many bytes on the second cache does not hold what is read and its place.
 constexpr std::int64_t asked_bytes = 1 << 20;
 
+// Rows that kernels read and write where they are, but for a mask or a sign.
 template <class T>
 void softmax_whole_rows(const SoftmaxElements<T>& e, const Strided<void>& y, Stores stores,
                         int threads) {

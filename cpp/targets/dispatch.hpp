@@ -18,10 +18,10 @@ const Kernels* find_kernels(const char* isa);
 // to .94 of the time then, eight .92 to .95. Others were not measured with as much.
 bool has_large_first_cache();
 
-// Whether what lies in the second cache, one line after another, had better be asked for: on
-// Intel's processors one query takes .89 to .95 of the time then (on AMD's 1.05 to 1.16); where the
-// place of results is asked for, which is read before it is written, rotations take .82 to .95,
-// softmax .91 to .98.
+// Whether what lies in the second cache or behind it, one line after another, had better be asked
+// for: on Intel's processors one query takes .89 to .95 of the time then (on AMD's 1.05 to 1.16);
+// where the place of results is asked for, which is read before it is written, rotations take .81
+// to 1.0, softmax .91 to .98.
 bool waits_for_second_cache();
 
 } // namespace ropewalk

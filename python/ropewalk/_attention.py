@@ -177,6 +177,12 @@ def attention(
         bias = None if bias is None else additive(bias, wide=wide)
         slopes = None if slopes is None else per_head("slopes", slopes)
         sinks = None if sinks is None else per_head("sinks", sinks)
+        if offset is not None:
+            largest = _arrays.LARGEST_POSITION
+            offset = _arrays.integers("offset", offset, -largest, largest)
+        if key_lengths is not None:
+            key_lengths = _arrays.integers("key_lengths", key_lengths, 0, key.shape[-2])
+        others = causal, offset, window, key_lengths, scale, softcap, precision
         plain = _core.attend_plainly(
             query, key, value, mask, bias, slopes, sinks, others, None, threads
         )

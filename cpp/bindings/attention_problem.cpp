@@ -95,6 +95,10 @@ bool broadcasts(const py::array& array, const std::vector<std::int64_t>& axes) {
     return true;
 }
 
+bool is_allowed(double value, double largest, bool allows_minus_infinity) {
+    return std::abs(value) <= largest || (allows_minus_infinity && value == -HUGE_VAL);
+}
+
 // Whether that is an array of float64 with a value for every head, or for all along some axes: none
 // of them larger, but -inf where that is allowed.
 bool per_head_fits_plainly(const py::handle& values, const std::vector<std::int64_t>& leading,
@@ -107,7 +111,7 @@ bool per_head_fits_plainly(const py::handle& values, const std::vector<std::int6
         return false;
     const auto* const first = static_cast<const double*>(array.data());
     return std::all_of(first, first + array.size(), [&](double value) {
-        return std::abs(value) <= largest || (allows_minus_infinity && value == -HUGE_VAL);
+        return is_allowed(value, largest, allows_minus_infinity);
     });
 }
 
@@ -171,8 +175,8 @@ PerHead<T> of_all(const T& value, const Attention& a) {
     return {&value, {std::vector<std::int64_t>(axes), std::vector<std::int64_t>(axes, 1)}};
 }
 
-// Take nothing, a number, which is kept in `number`, or an array that fits plainly; say whether it
-// was one of them. Integers are those of a batch for all its heads.
+// Takes nothing, a number, which is kept in `number`, or an array that fits plainly; says whether
+// it was one of them.
 bool take_per_head(PerHead<double>& taken, const py::handle& values, const Attention& a,
                    bool allows_minus_infinity, double& number) {
     const double largest = computes_in_float64(a) ? std::numeric_limits<double>::max()
@@ -182,7 +186,7 @@ bool take_per_head(PerHead<double>& taken, const py::handle& values, const Atten
     if (PyFloat_CheckExact(values.ptr())) {
         number = PyFloat_AS_DOUBLE(values.ptr());
         taken = of_all(number, a);
-        return std::abs(number) <= largest;
+        return is_allowed(number, largest, allows_minus_infinity);
     }
     if (!per_head_fits_plainly(values, a.leading, largest, allows_minus_infinity))
         return false;
@@ -190,6 +194,7 @@ bool take_per_head(PerHead<double>& taken, const py::handle& values, const Atten
     return true;
 }
 
+// The same of integers: those of a batch are for all its heads.
 bool take_integers(PerHead<std::int64_t>& taken, const py::handle& values, const Attention& a,
                    std::int64_t smallest, std::int64_t largest, std::int64_t& number) {
     if (values.is_none())
@@ -244,7 +249,8 @@ py::object attend_plainly(const py::handle& query, const py::handle& key, const 
     require(others.size() == 7, "causal, offset, window, key_lengths, scale, softcap, precision");
     const auto other = [&](py::ssize_t i) { return py::handle(PyTuple_GET_ITEM(others.ptr(), i)); };
     const py::handle is_causal = other(0), offset = other(1), window_given = other(2),
-                     key_lengths = other(3);
+                     key_lengths = other(3), scale_given = other(4), softcap_given = other(5),
+                     precision = other(6);
     const std::array given{query, key, value};
     if (!PyBool_Check(is_causal.ptr()) || !fit_plainly(given))
         return py::none();
@@ -253,9 +259,9 @@ py::object attend_plainly(const py::handle& query, const py::handle& key, const 
     const auto k = py::reinterpret_borrow<py::array>(key);
     const auto v = py::reinterpret_borrow<py::array>(value);
     const py::ssize_t rank = q.ndim();
-    const auto in_float64 = plain_precision(other(6));
-    const auto scale = plain_scale(other(4), width_of(q));
-    const auto softcap = plain_softcap(other(5));
+    const auto in_float64 = plain_precision(precision);
+    const auto scale = plain_scale(scale_given, width_of(q));
+    const auto softcap = plain_softcap(softcap_given);
     const auto window = plain_window(window_given);
     if (!in_float64 || !scale || !softcap || !window)
         return py::none();
@@ -294,7 +300,7 @@ py::object attend_plainly(const py::handle& query, const py::handle& key, const 
 
 } // namespace
 
-void register_plain_attention(py::module_& m) {
+void register_attention_problem(py::module_& m) {
     m.def("attend_plainly", &attend_plainly);
     m.def("rows_fit_plainly", &rows_fit_plainly);
     m.def("per_head_fits_plainly", &per_head_fits_plainly);
