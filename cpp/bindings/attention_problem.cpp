@@ -179,8 +179,9 @@ PerHead<T> of_all(const T& value, const Attention& a) {
 // it was one of them.
 bool take_per_head(PerHead<double>& taken, const py::handle& values, const Attention& a,
                    bool allows_minus_infinity, double& number) {
-    const double largest = computes_in_float64(a) ? std::numeric_limits<double>::max()
-                                                  : std::numeric_limits<float>::max();
+    constexpr double largest64 = std::numeric_limits<double>::max();
+    constexpr double largest32 = std::numeric_limits<float>::max();
+    const double largest = computes_in_float64(a) ? largest64 : largest32;
     if (values.is_none())
         return true;
     if (PyFloat_CheckExact(values.ptr())) {
