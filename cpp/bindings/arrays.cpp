@@ -10,6 +10,13 @@ namespace py = pybind11;
 namespace ropewalk {
 namespace {
 
+bool may_overlap_any(const py::array& array, std::initializer_list<py::handle> others) {
+    return std::any_of(others.begin(), others.end(), [&](const py::handle& other) {
+        return is_plain_array(other) &&
+               may_overlap(array, py::reinterpret_borrow<py::array>(other));
+    });
+}
+
 // Whether the result for x can be written to out as it is, while the others are read.
 bool takes_result(const py::array& out, const py::array& x,
                   std::initializer_list<py::handle> others) {
@@ -19,11 +26,7 @@ bool takes_result(const py::array& out, const py::array& x,
         return false;
     const bool same =
         out.data() == x.data() && std::equal(x.strides(), x.strides() + rank, out.strides());
-    return (same || !may_overlap(out, x)) &&
-           std::none_of(others.begin(), others.end(), [&](const py::handle& other) {
-               return is_plain_array(other) &&
-                      may_overlap(out, py::reinterpret_borrow<py::array>(other));
-           });
+    return (same || !may_overlap(out, x)) && !may_overlap_any(out, others);
 }
 
 // That type is of ml_dtypes. NumPy numbers such types when they are imported, from 256 on; to ask
@@ -89,6 +92,20 @@ bool is_native_float(const py::dtype& dtype) {
     const int number = dtype.num();
     return (number == float16 || number == float32 || number == float64 || is_bfloat16(dtype)) &&
            dtype.byteorder() == '=';
+}
+
+bool is_native_int64(const py::dtype& dtype) {
+    return dtype.kind() == 'i' && dtype.itemsize() == 8 && dtype.byteorder() == '=';
+}
+
+bool takes_output(const py::handle& out, const py::dtype& dtype,
+                  const std::vector<py::ssize_t>& shape, std::initializer_list<py::handle> read) {
+    if (!is_plain_array(out))
+        return false;
+    const auto array = py::reinterpret_borrow<py::array>(out);
+    return array.writeable() && is_c_contiguous(array) && dtype.is(array.dtype()) &&
+           std::equal(shape.begin(), shape.end(), array.shape(), array.shape() + array.ndim()) &&
+           !may_overlap_any(array, read);
 }
 
 std::optional<PlainData> plain_data(const py::handle& x_given, const py::handle& out_given,
@@ -165,8 +182,8 @@ std::optional<PlainPositions> plain_positions(const py::handle& positions, std::
         return {};
     const auto array = py::reinterpret_borrow<py::array>(positions);
     const py::dtype dtype = array.dtype();
-    const bool numbers = dtype.kind() == 'i' ? dtype.byteorder() == '=' : is_native_float(dtype);
-    if (!numbers || dtype.itemsize() != 8 || !is_c_contiguous(array) || array.size() > most)
+    const bool is_float64 = is_native_float(dtype) && dtype.itemsize() == 8;
+    if (!(is_float64 || is_native_int64(dtype)) || !is_c_contiguous(array) || array.size() > most)
         return {};
     const Positions rows = positions_of(array, 1);
     if (rows.first_bad() >= 0)

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <initializer_list>
 #include <limits>
 #include <optional>
 #include <span>
@@ -70,20 +69,6 @@ std::optional<double> plain_scale(const py::handle& scale, std::int64_t dim) {
     return std::abs(number) <= largest ? std::optional(number) : std::nullopt;
 }
 
-// Whether that is an array for a result of that type and shape, in memory of its own.
-bool takes_output(const py::handle& out, const py::dtype& dtype,
-                  const std::vector<py::ssize_t>& shape, std::initializer_list<py::handle> read) {
-    if (!is_plain_array(out))
-        return false;
-    const auto array = py::reinterpret_borrow<py::array>(out);
-    return array.writeable() && is_c_contiguous(array) && dtype.is(array.dtype()) &&
-           std::equal(shape.begin(), shape.end(), array.shape(), array.shape() + array.ndim()) &&
-           std::none_of(read.begin(), read.end(), [&](const py::handle& other) {
-               return is_plain_array(other) &&
-                      may_overlap(array, py::reinterpret_borrow<py::array>(other));
-           });
-}
-
 // Whether an array of such a shape broadcasts to those axes, the last ones of which are its own.
 bool broadcasts(const py::array& array, const std::vector<std::int64_t>& axes) {
     const py::ssize_t missing = static_cast<py::ssize_t>(axes.size()) - array.ndim();
@@ -120,9 +105,7 @@ bool integers_fit_plainly(const py::handle& values, std::int64_t smallest, std::
     if (!is_plain_array(values))
         return false;
     const auto array = py::reinterpret_borrow<py::array>(values);
-    const py::dtype dtype = array.dtype();
-    if (dtype.kind() != 'i' || array.itemsize() != 8 || dtype.byteorder() != '=' ||
-        !is_c_contiguous(array))
+    if (!is_native_int64(array.dtype()) || !is_c_contiguous(array))
         return false;
     const auto* const first = static_cast<const std::int64_t*>(array.data());
     return std::all_of(first, first + array.size(),
@@ -170,9 +153,9 @@ std::optional<std::array<std::int64_t, 2>> plain_window(const py::handle& window
 
 // One value for all.
 template <class T>
-PerHead<T> of_all(const T& value, const Attention& a) {
+PerHead<T> of_all(const T* value, const Attention& a) {
     const std::size_t axes = a.leading.size();
-    return {&value, {std::vector<std::int64_t>(axes), std::vector<std::int64_t>(axes, 1)}};
+    return {value, {std::vector<std::int64_t>(axes), std::vector<std::int64_t>(axes, 1)}};
 }
 
 // Takes nothing, a number, which is kept in `number`, or an array that fits plainly; says whether
@@ -186,7 +169,7 @@ bool take_per_head(PerHead<double>& taken, const py::handle& values, const Atten
         return true;
     if (PyFloat_CheckExact(values.ptr())) {
         number = PyFloat_AS_DOUBLE(values.ptr());
-        taken = of_all(number, a);
+        taken = of_all(&number, a);
         return is_allowed(number, largest, allows_minus_infinity);
     }
     if (!per_head_fits_plainly(values, a.leading, largest, allows_minus_infinity))
@@ -202,7 +185,7 @@ bool take_integers(PerHead<std::int64_t>& taken, const py::handle& values, const
         return true;
     if (const auto integer = plain_position(values)) {
         number = *integer;
-        taken = of_all(number, a);
+        taken = of_all(&number, a);
         return smallest <= number && number <= largest;
     }
     std::vector<std::int64_t> batch = a.leading;
@@ -223,22 +206,15 @@ bool take_integers(PerHead<std::int64_t>& taken, const py::handle& values, const
 }
 
 // Whether that is nothing, or an array of that type with a value for every query and key.
-bool scores_fit_plainly(const py::handle& scores, const py::dtype& dtype, const py::array& query,
-                        std::int64_t keys) {
+bool scores_fit_plainly(const py::handle& scores, const py::dtype& dtype, const Attention& a) {
     if (scores.is_none())
         return true;
     if (!is_plain_array(scores))
         return false;
     const auto array = py::reinterpret_borrow<py::array>(scores);
-    const py::ssize_t missing = query.ndim() - array.ndim();
-    if (!dtype.is(array.dtype()) || array.ndim() < 2 || missing < 0)
-        return false;
-    for (py::ssize_t i = 0; i < array.ndim(); ++i) {
-        const auto length = i + 1 < array.ndim() ? query.shape(i + missing) : keys;
-        if (array.shape(i) != 1 && array.shape(i) != length)
-            return false;
-    }
-    return true;
+    std::vector<std::int64_t> axes = a.leading;
+    axes.insert(axes.end(), {a.queries, a.keys});
+    return dtype.is(array.dtype()) && array.ndim() >= 2 && broadcasts(array, axes);
 }
 
 // Attention of arrays that fit plainly; None for what takes the general way. Without an offset
@@ -282,8 +258,7 @@ py::object attend_plainly(const py::handle& query, const py::handle& key, const 
         !take_integers(a.key_lengths, key_lengths, a, 0, a.keys, length) ||
         !take_per_head(a.slopes, slopes, a, false, slope) ||
         !take_per_head(a.sinks, sinks, a, true, sink) ||
-        !scores_fit_plainly(mask, py::dtype::of<bool>(), q, a.keys) ||
-        !scores_fit_plainly(bias, scores, q, a.keys))
+        !scores_fit_plainly(mask, py::dtype::of<bool>(), a) || !scores_fit_plainly(bias, scores, a))
         return py::none();
     take_scores(a, mask, bias);
     std::vector<py::ssize_t> shape(q.shape(), q.shape() + rank - 1);

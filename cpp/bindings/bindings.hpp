@@ -36,12 +36,13 @@ Type type_of(const pybind11::array& array);
 std::int64_t stride_of(const pybind11::array& array, std::int64_t axis);
 
 // What calls that need no conversion are made of: an array and no subclass, aligned; one of so many
-// axes at least, the last of which lies side by side; a float type in this byte order; positions
+// axes at least, the last of which lies side by side; a type in this byte order; positions
 // that are a Python integer, a range of such, or an array of them as the core takes it, no more
 // than `most`, with their shape. Where more bytes are written the general way costs nothing.
 bool is_plain_array(const pybind11::handle& handle);
 bool has_rows(const pybind11::handle& handle, pybind11::ssize_t axes);
 bool is_native_float(const pybind11::dtype& dtype);
+bool is_native_int64(const pybind11::dtype& dtype);
 std::optional<std::int64_t> plain_position(const pybind11::handle& value);
 struct PlainPositions {
     Positions rows;
@@ -58,6 +59,12 @@ struct PlainData {
 std::optional<PlainData> plain_data(const pybind11::handle& x, const pybind11::handle& out,
                                     pybind11::ssize_t axes,
                                     std::initializer_list<pybind11::handle> others);
+
+// Whether out is an array for a result of that type and shape, in memory that what is read has no
+// part of.
+bool takes_output(const pybind11::handle& out, const pybind11::dtype& dtype,
+                  const std::vector<pybind11::ssize_t>& shape,
+                  std::initializer_list<pybind11::handle> read);
 
 // Whether the memory from first to last element is in part the same; elements may still differ.
 bool may_overlap(const pybind11::array& a, const pybind11::array& b);

@@ -1,6 +1,5 @@
 #include "plans/encodings.hpp"
 
-#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <optional>
@@ -83,13 +82,10 @@ py::object encode_plainly(const Frequencies& frequencies, const py::handle& posi
         return py::none();
     std::vector<py::ssize_t> shape(plain->shape.begin(), plain->shape.end());
     shape.push_back(width);
+    if (!out_given.is_none() && !takes_output(out_given, *dtype, shape, {positions}))
+        return py::none();
     py::array out = out_given.is_none() ? py::array(*dtype, shape)
                                         : py::reinterpret_borrow<py::array>(out_given);
-    const bool fits = out.dtype().is(*dtype) && out.writeable() && is_c_contiguous(out) &&
-                      std::equal(shape.begin(), shape.end(), out.shape(), out.shape() + out.ndim());
-    if (!fits || (is_plain_array(positions) &&
-                  may_overlap(out, py::reinterpret_borrow<py::array>(positions))))
-        return py::none();
     fill_rows(frequencies, plain->rows, out, interleaved, sine_first, 1.0, Stores::cached, threads);
     return out;
 }
