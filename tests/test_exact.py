@@ -398,6 +398,16 @@ def test_sines_that_are_hard_to_round(base: float, dim: int) -> None:
     assert_exact(values, exact)
 
 
+@cache
+def near_middles() -> Case:
+    return of_radians([1.0], np.array([position for *_, position in golden("near_middles.json")]))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_fractions_next_to_the_middle_of_two_numbers(dtype: str) -> None:
+    near_middles().check(dtype)
+
+
 # sin p lies a little below p, and p is the middle of two numbers of a format. Of two middles that
 # follow each other one rounds to even upwards: rounding p, or rounding twice, is wrong there.
 # cos 2^-12 and cos 2^-4 lie a little above the middles 1 - 2^-25 (float32) and 1 - 2^-9 (bfloat16).

@@ -1,6 +1,8 @@
 #include "exact/sincos.hpp"
 
 #include <cmath>
+#include <cstddef>
+#include <span>
 
 #include "exact/sincos_table.hpp"
 
@@ -46,27 +48,49 @@ DoubleDouble added(DoubleDouble a, DoubleDouble u, DoubleDouble b, DoubleDouble 
     return fast_two_sum(all.high, all.low);
 }
 
+// The constant coefficient first.
+DoubleDouble polynomial(DoubleDouble x, std::span<const DoubleDouble> coefficients) {
+    DoubleDouble result = coefficients.back();
+    for (std::size_t i = coefficients.size() - 1; i > 0; --i) {
+        const DoubleDouble rest = product(result, x);
+        result = two_sum(coefficients[i - 1].high, rest.high);
+        result.low += coefficients[i - 1].low + rest.low;
+    }
+    return result;
+}
+
+// (sin x - x) / x^3 and (cos x - 1) / x^2 as polynomials in x^2; for |x| <= pi / 256 the next terms
+// are 2^-109 of the sine, and 2^-121.
+constexpr DoubleDouble sine_rest[]{
+    {-0x1.5555555555555p-3, -0x1.5555555555555p-57}, // -1 / 3!
+    {0x1.1111111111111p-7, 0x1.1111111111111p-63},
+    {-0x1.a01a01a01a01ap-13, -0x1.a01a01a01a01ap-73},
+    {0x1.71de3a556c734p-19, -0x1.c154f8ddc6cp-73},
+    {-0x1.ae64567f544e4p-26, 0x1.c062e06d1f209p-80}, // -1 / 11!
+};
+constexpr DoubleDouble cosine_rest[]{
+    {-0.5, 0.0},
+    {0x1.5555555555555p-5, 0x1.5555555555555p-59},
+    {-0x1.6c16c16c16c17p-10, 0x1.f49f49f49f49fp-65},
+    {0x1.a01a01a01a01ap-16, 0x1.a01a01a01a01ap-76},
+    {-0x1.27e4fb7789f5cp-22, -0x1.cbbc05b4fa99ap-76},
+    {0x1.1eed8eff8d898p-29, -0x1.2aec959e14c06p-83}, // 1 / 12!
+};
+
 // |turns| <= 1/8. Nearest of 33 table angles, then short Taylor polynomials of |x| <= pi / 256.
 SineCosine sine_cosine_of_remainder(DoubleDouble turns) {
     const bool negative = turns.high < 0;
     if (negative)
         turns = negated(turns);
     const int nearest = static_cast<int>(turns.high * 256 + 0.5);
-    const double rest = turns.high - nearest / 256.0;
-    const DoubleDouble step =
-        rest == 0 ? DoubleDouble{turns.low, 0} : fast_two_sum(rest, turns.low);
-
-    DoubleDouble x = product(step, two_pi);
+    DoubleDouble x = product(two_sum(turns.high - nearest / 256.0, turns.low), two_pi);
     x = fast_two_sum(x.high, x.low);
-    const double square = x.high * x.high;
-    const double cubic_on =
-        x.high * square *
-        (-1.0 / 6 + square * (1.0 / 120 + square * (-1.0 / 5040 + square / 362880)));
-    const double quartic_on = square * square * (1.0 / 24 + square * (-1.0 / 720 + square / 40320));
-    const DoubleDouble full_square = product(x, x);
-    const DoubleDouble sine = fast_two_sum(x.high, x.low + cubic_on - 0.5 * square * x.low);
-    const DoubleDouble cosine_minus_one =
-        fast_two_sum(-0.5 * full_square.high, -0.5 * full_square.low + quartic_on);
+    DoubleDouble square = product(x, x);
+    square = fast_two_sum(square.high, square.low);
+    const DoubleDouble cubic_on = product(product(polynomial(square, sine_rest), square), x);
+    DoubleDouble sine = two_sum(x.high, cubic_on.high);
+    sine = fast_two_sum(sine.high, sine.low + (x.low + cubic_on.low));
+    const DoubleDouble cosine_minus_one = product(polynomial(square, cosine_rest), square);
 
     SineCosine result{};
     if (nearest == 0) {

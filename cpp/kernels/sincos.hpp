@@ -78,8 +78,9 @@ template <class S>
     quarters.turn(sine, cosine);
 }
 
-// The same as exact/sincos.cpp in lanes, where that keeps 106 bits of every remainder and this 96
-// bits behind the point: near a zero only the former has them all, and the rounding test knows.
+// As exact/sincos.cpp, in lanes and with shorter polynomials. That keeps 106 bits of every
+// remainder, this 96 bits behind the point: near a zero only the former has them all, and the
+// rounding test knows.
 template <class S>
 [[gnu::always_inline]] inline typename Precise<S>::Value precise_sine_cosine(typename S::U64 turns,
                                                                              typename S::U64 more) {
