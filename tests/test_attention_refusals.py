@@ -7,10 +7,12 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from numpy.testing import assert_array_equal
 from numpy.typing import NDArray
 from tests.test_rotary import DTYPES
 
 import ropewalk as rw
+from ropewalk import _arrays, _core
 
 NAN, INF = float("nan"), float("inf")
 # A batch of 2, 6 query heads on 3 key heads.
@@ -500,3 +502,17 @@ def test_results_beyond_the_memory_at_hand_are_refused() -> None:
         rw.attention(query, key, key)
     with pytest.raises(MemoryError, match="Unable to allocate"):
         rw.attention_weights(query, key)
+
+
+def test_lengths_that_another_thread_raises_after_they_were_checked_read_no_other_memory(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    keys = 9000  # of one query, in parts
+    rng = np.random.default_rng(5)
+    memory = rng.standard_normal((2 * keys, 4))
+    memory[keys:] = np.nan
+    query, key = rng.standard_normal((1, 4)), memory[:keys]
+    expected = rw.attention(query, key, key)
+    monkeypatch.setattr(_core, "attend_plainly", lambda *_: None)
+    monkeypatch.setattr(_arrays, "integers", lambda *_: np.array(2 * keys))
+    assert_array_equal(rw.attention(query, key, key, key_lengths=keys), expected)

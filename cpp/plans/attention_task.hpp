@@ -172,9 +172,9 @@ class TileTask {
                 tiling_.value_of(a_.key_lengths, index, a_.keys),
                 tiling_.value_of(a_.slopes, index, 0.0),
                 tiling_.value_of(a_.sinks, index, -HUGE_VAL),
-                tiling_.row_of(a_.query, index, 0),
-                tiling_.row_of(a_.mask, index, 0),
-                tiling_.row_of(tiling_.bias(), index, 0)};
+                tiling_.first_row(a_.query, index),
+                tiling_.first_row(a_.mask, index),
+                tiling_.first_row(tiling_.bias(), index)};
     }
     Query<T> query(const Head& head, std::int64_t row) const {
         const std::int64_t place = row + head.offset;

@@ -153,8 +153,9 @@ class Tiling {
     }
     std::int64_t parts() const { return parts_; } // of the keys of each tile
     Interval part(std::int64_t part) const {
-        return parts_ == 1 ? Interval{0, a_.keys}
-                           : Interval{part * part_keys, (part + 1) * part_keys};
+        return parts_ == 1
+                   ? Interval{0, a_.keys}
+                   : Interval{part * part_keys, std::min((part + 1) * part_keys, a_.keys)};
     }
     std::int64_t queries() const { return queries_; } // that share keys and values
     std::int64_t most() const { return most_; }       // queries of a tile
@@ -300,21 +301,19 @@ class Tiling {
         return values.data == nullptr ? otherwise : values.data[offset_of(values.leading, index)];
     }
     template <class Value>
-    const Value* row_of(const Scores<Value>& scores, std::int64_t index, std::int64_t row) const {
-        return scores.data == nullptr
-                   ? nullptr
-                   : scores.data + offset_of(scores.leading, index) + row * scores.query_stride;
+    const Value* first_row(const Scores<Value>& scores, std::int64_t index) const {
+        return scores.data == nullptr ? nullptr : scores.data + offset_of(scores.leading, index);
     }
-    const char* row_of(const DataRows& rows, std::int64_t index, std::int64_t row) const {
+    const char* first_row(const DataRows& rows, std::int64_t index) const {
         return static_cast<const char*>(rows.data) +
-               (offset_of(rows.leading, index) + row * rows.row_stride) * element_bytes(a_.type);
+               offset_of(rows.leading, index) * element_bytes(a_.type);
     }
 
   private:
     Rows in_memory(const DataRows& rows, std::int64_t head, std::int64_t width) const {
         if (width == 0)
             return {nullptr, 0, a_.keys};
-        return {row_of(rows, head, 0), rows.row_stride, a_.keys};
+        return {first_row(rows, head), rows.row_stride, a_.keys};
     }
     const TileKernels<T>& few_kernels(Type type) const {
         return kernel().few[static_cast<std::size_t>(type)];
