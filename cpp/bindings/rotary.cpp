@@ -1,9 +1,7 @@
 #include "plans/rotary.hpp"
 
 #include <algorithm>
-#include <initializer_list>
 #include <optional>
-#include <utility>
 
 #include "bindings/bindings.hpp"
 #include "plans/encodings.hpp"

@@ -116,19 +116,9 @@ struct Job {
     bool done() const { return unfinished.load(std::memory_order_acquire) == 0; }
 };
 
+// Lives as long as the process once it has threads, which nobody joins.
 class Pool {
   public:
-    ~Pool() {
-        {
-            const std::lock_guard lock(mutex_);
-            stop_ = true;
-            calls_.fetch_add(1, std::memory_order_release);
-        }
-        wake_.notify_all();
-        for (std::thread& thread : threads_)
-            thread.join();
-    }
-
     // False, and nothing done, when another call holds the pool.
     bool try_run(std::int64_t count, int threads, Task task, Interruption& interruption) {
         if (busy_.test_and_set(std::memory_order_acquire))
@@ -181,8 +171,6 @@ class Pool {
                 wake_.wait(lock, called);
                 --sleeping_;
                 seen = calls_.load(std::memory_order_acquire);
-                if (stop_)
-                    return;
                 job = job_;
             }
             if (!job)
@@ -198,7 +186,6 @@ class Pool {
     std::mutex mutex_;
     std::condition_variable wake_;
     std::atomic<std::uint64_t> calls_{0};
-    bool stop_ = false;
     int sleeping_ = 0;
     std::shared_ptr<Job> job_;
     std::vector<std::thread> threads_;
@@ -220,7 +207,7 @@ Pool& pool() {
     if (found == nullptr) {
         auto made = std::make_unique<Pool>();
         if (the_pool.compare_exchange_strong(found, made.get(), std::memory_order_acq_rel))
-            found = made.release(); // lives as long as the process
+            found = made.release();
     }
     return *found;
 }

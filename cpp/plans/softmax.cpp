@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numeric>
-#include <type_traits>
 
 #include "plans/softmax_parts.hpp"
 #include "targets/dispatch.hpp"
