@@ -420,6 +420,18 @@ def test_a_quarter_turn_takes_integers_and_strides() -> None:
     assert rw.quarter_turn(np.zeros((0, 8))).shape == (0, 8)
 
 
+@pytest.mark.parametrize("pairing", ["interleaved", "half"])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_a_quarter_turn_of_features_apart_is_that_of_neighbours(
+    dtype: str, pairing: Pairing
+) -> None:
+    x = rows((5, 48), dtype)
+    for step in (2, 3, 4):
+        apart = x[:, ::step]
+        expected = rw.quarter_turn(apart.copy(), pairing=pairing)
+        assert_same_bits(rw.quarter_turn(apart, pairing=pairing), expected)
+
+
 @pairings
 def test_complex_products_turn_as_rotate_does(pairing: Pairing) -> None:
     x = rows((60, 12))
