@@ -14,12 +14,16 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.text import Text
 from numpy.typing import NDArray
+from tests.plot.examples import EXAMPLES
 
 import ropewalk as rw
 
 Drawing = Callable[..., Axes]
 DRAWINGS = [rw.plot.clock_hands, rw.plot.heatmap, rw.plot.number_table, rw.plot.waves]
 TABLE = rw.sinusoidal_encoding(range(4), 4)
+
+
+WITHOUT_WORDS = {"inner_product", "matrix_product", "projection"}
 
 
 def _texts(ax: Axes) -> list[str]:
@@ -95,6 +99,37 @@ def test_labels_are_english_where_no_font_is_found(
 def test_an_unknown_language_is_refused(draw: Drawing) -> None:
     with pytest.raises(ValueError, match="lang must be 'en' or 'ja', got 'fr'"):
         draw(TABLE, ax=Figure().add_subplot(), lang="fr")
+
+
+@pytest.mark.usefixtures("screenless")
+@pytest.mark.parametrize("name", sorted(EXAMPLES.keys() - WITHOUT_WORDS))
+def test_what_is_refused_leaves_no_figure(name: str) -> None:
+    plt.close("all")
+    lang: Any = "fr"
+    with pytest.raises(ValueError, match="lang must be 'en' or 'ja', got 'fr'"):
+        EXAMPLES[name](lang)
+    for draw in (rw.plot.projection, rw.plot.inner_product, rw.plot.matrix_product):
+        with pytest.raises(ValueError, match="must"):
+            draw([1, 0], [0, 0, 1])
+    assert not plt.get_fignums()
+
+
+@pytest.mark.parametrize("ax", ["x", 1, [Figure()]], ids=repr)
+def test_axes_are_those_of_matplotlib(ax: Any) -> None:
+    for draw in (rw.plot.waves, rw.plot.attention_weights):
+        with pytest.raises(TypeError, match=r"ax must be Axes of Matplotlib, got "):
+            draw(np.ones((2, 2)) / 2, ax=ax)
+
+
+@pytest.mark.parametrize(
+    "table", [TABLE * 1j, np.ma.array(TABLE), [["1.5"]], [[None]], TABLE > 0, 10**400], ids=repr
+)
+@pytest.mark.parametrize("draw", DRAWINGS)
+def test_a_table_holds_real_numbers(draw: Drawing, table: Any) -> None:
+    if draw is rw.plot.heatmap and not np.iscomplexobj(table):
+        return  # it draws booleans and what is masked
+    with pytest.raises(TypeError, match="must"):
+        draw(table, ax=Figure().add_subplot())
 
 
 @pytest.mark.parametrize("table", [np.zeros(4), np.zeros((0, 4)), np.zeros((2, 2, 2))])

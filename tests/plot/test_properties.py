@@ -245,7 +245,7 @@ def test_what_is_no_result_is_refused() -> None:
 
 
 def test_axes_and_labels_must_be_as_many_as_needed(panels: list[Axes]) -> None:
-    with pytest.raises(ValueError, match=r"^ax must be two Axes, got shape \(1,\)$"):
+    with pytest.raises(ValueError, match=r"^ax must be 2 Axes, got 1$"):
         rw.plot.temperature(MEASURED, ax=panels[:1])
     with pytest.raises(ValueError, match=r"^labels must be 2 strings, got 1$"):
         rw.plot.temperature(MEASURED, labels=["one"], ax=panels)

@@ -333,3 +333,9 @@ def test_number_table_takes_labels_and_decimals(ax: Axes) -> None:
     cells = ax.tables[0].get_celld()
     assert [cells[0, column].get_text().get_text() for column in (1, 2)] == ["a", "b"]
     assert [cells[1, column].get_text().get_text() for column in (0, 1)] == ["9", "0.2"]
+
+
+@pytest.mark.parametrize("decimals", [-1, 18, 1.5, "2", True])
+def test_decimals_are_a_small_integer(decimals: Any) -> None:
+    with pytest.raises((TypeError, ValueError), match="decimals must be an integer"):
+        rw.plot.number_table(np.ones((2, 2)), decimals=decimals, ax=Figure().add_subplot())

@@ -13,6 +13,17 @@ def ax() -> Axes:
     return Figure(layout="constrained").add_subplot()
 
 
+@pytest.mark.parametrize("period", [0, -1.0, np.nan, np.inf, 1j, "1"])
+def test_a_period_is_a_positive_number(ax: Axes, period: float) -> None:
+    with pytest.raises((TypeError, ValueError), match="period must be "):
+        rw.plot.sine([0, 1], [0, 1], period=period, ax=ax)
+
+
+def test_points_of_a_sine_are_real(ax: Axes) -> None:
+    with pytest.raises(TypeError, match="y must be "):
+        rw.plot.sine([0, 1], [0, 1j], period=1.0, ax=ax)
+
+
 def test_waves_draw_every_column(ax: Axes) -> None:
     positions = np.arange(9) / 4
     table = rw.sinusoidal_encoding(positions, 4)

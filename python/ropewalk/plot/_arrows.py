@@ -86,6 +86,9 @@ def attention_arrows(
         )
         raise ValueError(msg)
     queries, keys = array.shape
+    if tokens is None:
+        msg = "tokens must be strings, got None"  # type: ignore[unreachable]
+        raise TypeError(msg)
     names = _canvas.token_labels("tokens", tokens, queries)
     if key_tokens is None:
         key_tokens = tokens
@@ -95,7 +98,7 @@ def attention_arrows(
         raise ValueError(msg)
     heads = [_canvas.words(head, lang) for head in ("key", "query")]
     longest = max(queries, keys)
-    ax = _canvas.axes(ax, 0.8 + 0.35 * longest)
+    ax = _canvas.axes(ax, 0.8 + 0.35 * longest, lang)
     rows = _centred(queries, longest)
     key_rows = _centred(keys, longest)
     _name(ax, -MARGIN, key_rows, key_names, heads[0], "right", bold=None)

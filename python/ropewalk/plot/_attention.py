@@ -85,7 +85,9 @@ def attention_weights(
     """
     maps = _titled_maps("weights", weights, _checked_weights, lang)
     names = [_names(values.shape, tokens, key_tokens) for _, values in maps]
-    panels = _panels(ax, [values.shape for _, values in maps])
+    panels = _canvas.panels(
+        ax, len(maps), lang, lambda: _panels([values.shape for _, values in maps])
+    )
     for panel, (title, values), name in zip(panels, maps, names, strict=True):
         image = _maps.draw(panel, values, values == 0, FROM_ZERO, Normalize(0, 1))
         _label(panel, title, name, lang)
@@ -153,6 +155,9 @@ def attention_stages(
     >>> [panel.get_title() for panel in panels]
     ['scores', 'biased', 'weights', 'output']
     """
+    if not isinstance(stages, AttentionStages):
+        msg = f"stages must be AttentionStages, got {stages!r}"  # type: ignore[unreachable]
+        raise TypeError(msg)
     if stages.scores.ndim != 2:
         msg = (
             "stages must be those of one head, with scores of shape (query length, key length), "
@@ -165,7 +170,8 @@ def attention_stages(
     maps = scores | {"weights": stages.weights, "output": stages.output}
     names = _names(stages.scores.shape, tokens, key_tokens)
     masked = stages.biased == -np.inf
-    panels = _panels(ax, [masked.shape] * len(maps), most=2, alike=False)
+    shapes = [masked.shape] * len(maps)
+    panels = _canvas.panels(ax, len(maps), lang, lambda: _panels(shapes, most=2, alike=False))
     for panel, (stage, stored) in zip(panels, maps.items(), strict=True):
         values = stored.astype(np.float64)
         hidden = masked if stage in {"biased", "weights"} else np.zeros(values.shape, np.bool_)
@@ -242,7 +248,9 @@ def attention_mask(
     """
     maps = _titled_maps("mask", mask, visible, lang)
     names = [_names(values.shape, tokens, key_tokens) for _, values in maps]
-    panels = _panels(ax, [values.shape for _, values in maps])
+    panels = _canvas.panels(
+        ax, len(maps), lang, lambda: _panels([values.shape for _, values in maps])
+    )
     for panel, (title, values), name in zip(panels, maps, names, strict=True):
         panel.imshow(values, alpha=values.astype(float), cmap=SEES, interpolation="nearest")
         panel.patch.set(**HATCHED)
@@ -300,7 +308,6 @@ def _names(
 
 
 def _panels(
-    ax: Axes | Sequence[Axes] | None,
     shapes: Sequence[tuple[int, ...]],
     *,
     most: int | None = None,
@@ -312,12 +319,6 @@ def _panels(
     Only the outer sides of a grid are labelled where maps are alike and have one shape.
     """
     count = len(shapes)
-    if ax is not None:
-        given = list(np.ravel(np.asarray(ax, dtype=object)))
-        if len(given) != count:
-            msg = f"ax must be as many Axes as there are maps, {count}, got {len(given)}"
-            raise ValueError(msg)
-        return given
     most = most or (3 if count <= 9 else 4 if count <= 16 else 8)
     rows = ceil(count / most)
     columns = ceil(count / rows)

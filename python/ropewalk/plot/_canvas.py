@@ -1,6 +1,6 @@
 """What all figures share: their Axes, their colours, their words."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from numpy.typing import ArrayLike, NDArray
 
+from ropewalk import _arrays
 from ropewalk.geometry._points import as_reals
 from ropewalk.properties._card import JAPANESE as SCORECARD
 
@@ -137,18 +138,45 @@ JAPANESE = {
 Words = dict[str, Any]  # properties of a Text: what it says, and in which fonts
 
 
-def axes(ax: Axes | None, height: float) -> Axes:
-    """Return `ax`, or the Axes of a new figure, legible when it is 600 pixels wide."""
+def axes(ax: Axes | None, height: float, lang: Lang = "en") -> Axes:
+    """Return `ax`, or the Axes of a new figure, legible when it is 600 pixels wide.
+
+    Nothing else is refused from then on, lest a figure stay behind.
+    """
+    _font(lang)
     if ax is None:
-        _, ax = plt.subplots(figsize=(WIDTH, height), layout="constrained")
+        return plt.subplots(figsize=(WIDTH, height), layout="constrained")[1]
+    _check_axes(ax)
     return ax
+
+
+def panels(
+    ax: Axes | Sequence[Axes] | None, count: int, lang: Lang, make: Callable[[], list[Axes]]
+) -> list[Axes]:
+    """Return `ax` as so many Axes, or those of a new figure."""
+    _font(lang)
+    if ax is None:
+        return make()
+    given = list(np.ravel(np.asarray(ax, dtype=object)))
+    if len(given) != count:
+        msg = f"ax must be {count} Axes, got {len(given)}"
+        raise ValueError(msg)
+    for panel in given:
+        _check_axes(panel)
+    return given
+
+
+def _check_axes(ax: object) -> None:
+    if not isinstance(ax, Axes):
+        msg = f"ax must be Axes of Matplotlib, got {ax!r}"
+        raise TypeError(msg)
 
 
 def rows(
     table: ArrayLike, positions: ArrayLike | range | None, name: str = "table"
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return a table of floats and the positions of its rows."""
-    values = np.asarray(table, dtype=np.float64)
+    values = _arrays.data(name, table).astype(np.float64)
     if values.ndim != 2 or values.size == 0:
         msg = f"{name} must have shape (positions, dim) and not be empty, got {values.shape}"
         raise ValueError(msg)

@@ -86,7 +86,7 @@ def clock_hands(
     pairs = values.shape[1] // 2
     default = [_canvas.words("pair {}", lang, pair) for pair in range(pairs)]
     titles = _canvas.own_words(labels, default, lang)
-    ax = _canvas.axes(ax, 3.4)
+    ax = _canvas.axes(ax, 3.4, lang)
     for pair in range(pairs):
         centre = np.array([BETWEEN_CENTRES * pair, 0.0])
         tips = values[:, 2 * pair : 2 * pair + 2][:, across_and_up]

@@ -95,7 +95,7 @@ def addition(
         "encoding: {:.5g} to {:.5g}",
         "sum: {:.5g} to {:.5g}",
     )
-    ax = _canvas.axes(ax, 3.6)
+    ax = _canvas.axes(ax, 3.6, lang)
     for row, floor, colour, name in zip(rows, floors, COLOURS, names, strict=False):
         ax.axhline(floor, color="0.6", linewidth=0.8)
         ax.bar(np.arange(1, row.size + 1), row, bottom=floor, color=colour)
@@ -166,7 +166,7 @@ def path(
     if places.shape[1] != 2:
         msg = f"points must have shape (positions, 2), got {places.shape}"
         raise ValueError(msg)
-    ax = _canvas.axes(ax, 4.2)
+    ax = _canvas.axes(ax, 4.2, lang)
     ax.plot(*places.T, color="0.6", linewidth=0.7)
     drawn = ax.scatter(
         places[:, 0],
@@ -253,7 +253,7 @@ def moving_vector(
     """
     values, at = _canvas.rows(as_reals("table", table), positions)
     low, high = _limits(values)
-    ax = _canvas.axes(ax, 2.4)
+    ax = _canvas.axes(ax, 2.4, lang)
     ax.axhline(0, color="0.6", linewidth=0.8)
     bars = ax.bar(np.arange(1, values.shape[1] + 1), values[0], color=COLOURS[0])
     ax.set_ylim(low - (high - low) / 20, high + (high - low) / 20)
@@ -339,7 +339,7 @@ def position_kernel(
         )
         raise ValueError(msg)
     names = None if labels is None else _canvas.own_words(labels, [{}] * len(curves), lang)
-    ax = _canvas.axes(ax, 3.2)
+    ax = _canvas.axes(ax, 3.2, lang)
     ax.axhline(0, color="0.6", linewidth=0.8)
     drawn: list[Line2D] = []
     for i, curve in enumerate(curves):

@@ -79,7 +79,7 @@ def linear_map(
     if len(rule) != 2:
         msg = f"matrix must have shape (2, 2), got {rule.shape}"
         raise ValueError(msg)
-    panels = _two(ax, 3.3)
+    panels = _canvas.panels(ax, 2, lang, lambda: _two(3.3))
     reach = max(1.0, float(np.abs(before).max()))
     ticks = np.asarray(MaxNLocator(8, steps=[1, 2, 5, 10]).tick_values(-reach, reach))
     ends = ticks[[0, -1]]
@@ -174,7 +174,7 @@ def polygon_contraction(
         raise ValueError(msg)
     named = _canvas.token_labels("tokens", tokens, len(points["values"]))
     labels = named.pop("labels", [str(i) for i in range(len(points["values"]))])
-    panels = _two(ax, 3.7)
+    panels = _canvas.panels(ax, 2, lang, lambda: _two(3.7))
     titles = ("convex hulls", "in the order of the tokens")
     for panel, title, hulls in zip(panels, titles, (True, False), strict=True):
         drawn, names = [], []
@@ -208,12 +208,6 @@ def polygon_contraction(
     return panels
 
 
-def _two(ax: Sequence[Axes] | None, height: float) -> list[Axes]:
-    if ax is None:
-        size = (_canvas.WIDTH, height)
-        return list(plt.subplots(1, 2, figsize=size, layout="constrained")[1])
-    given = list(np.ravel(np.asarray(ax, dtype=object)))
-    if len(given) != 2:
-        msg = f"ax must be 2 Axes, got {len(given)}"
-        raise ValueError(msg)
-    return given
+def _two(height: float) -> list[Axes]:
+    """Return two new Axes side by side."""
+    return list(plt.subplots(1, 2, figsize=(_canvas.WIDTH, height), layout="constrained")[1])

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ropewalk.plot import _canvas
 from ropewalk.plot._canvas import COLOURS, LINES, Lang
@@ -67,7 +67,7 @@ def scorecard(card: Scorecard, /, *, ax: Axes | None = None, lang: Lang = "en") 
     _check("card", card, Scorecard)
     across = [_canvas.words(name, lang) for name in card.encodings]
     down = [_canvas.words(name, lang) for name in card.properties]
-    ax = _canvas.axes(ax, 4.4)
+    ax = _canvas.axes(ax, 4.4, lang)
     ink = ax.xaxis.label.get_color()
     for y, column in enumerate(zip(*card.cells, strict=True)):
         for x, cell in enumerate(column):
@@ -167,7 +167,7 @@ def long_term_decay(
     if at[0] <= 0 or (np.diff(at) <= 0).any():
         msg = f"distances must be above 0 and rising, got {distances!r}"
         raise ValueError(msg)
-    above, below = _two(ax, 4.6)
+    above, below = _canvas.panels(ax, 2, lang, lambda: _two(4.6))
     curves = above.plot(at, bounds, color=COLOURS[0], linewidth=0.7)
     octaves = np.floor(np.log2(at))
     starts = np.unique(octaves)
@@ -254,7 +254,7 @@ def temperature(
         values.reshape(len(scales), -1).T for values in (np.exp(measured.entropy), measured.largest)
     )
     names = None if labels is None else _canvas.own_words(labels, [{}] * len(keys), lang)
-    panels = _two(ax, 4.4)
+    panels = _canvas.panels(ax, 2, lang, lambda: _two(4.4))
     for panel, rows, name in zip(
         panels, (keys, weights), ("keys attended to", "largest weight"), strict=True
     ):
@@ -317,7 +317,7 @@ def scale_law(law: ScaleLaw, /, *, ax: Axes | None = None, lang: Lang = "en") ->
     array([16, 64])
     """
     _check("law", law, ScaleLaw)
-    ax = _canvas.axes(ax, 3.4)
+    ax = _canvas.axes(ax, 3.4, lang)
     dims = law.dims
     ax.plot(dims, dims, color="0.5", linewidth=0.9)
     ax.axhline(1, color="0.5", linewidth=0.9)
@@ -347,18 +347,10 @@ def scale_law(law: ScaleLaw, /, *, ax: Axes | None = None, lang: Lang = "en") ->
     return ax
 
 
-def _two(ax: Sequence[Axes] | None, height: float) -> list[Axes]:
-    """Return two Axes, one above the other unless they are given."""
-    if ax is None:
-        figure, _ = plt.subplots(
-            2, sharex=True, figsize=(_canvas.WIDTH, height), layout="constrained"
-        )
-        return figure.axes
-    panels: NDArray[np.object_] = np.asarray(ax)
-    if panels.shape != (2,):
-        msg = f"ax must be two Axes, got shape {panels.shape}"
-        raise ValueError(msg)
-    return list(panels)
+def _two(height: float) -> list[Axes]:
+    """Return two new Axes, one above the other."""
+    size = (_canvas.WIDTH, height)
+    return list(plt.subplots(2, sharex=True, figsize=size, layout="constrained")[1])
 
 
 def _check(name: str, value: object, wanted: type) -> None:

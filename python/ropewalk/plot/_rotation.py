@@ -16,6 +16,7 @@ from ropewalk import _arrays, phases, rotary_tables, rotate
 from ropewalk._arrays import Pairing
 from ropewalk.frequencies import Frequencies
 from ropewalk.frequencies._standard import _given_or_standard
+from ropewalk.geometry._points import as_reals
 from ropewalk.plot import _canvas
 from ropewalk.plot._canvas import COLOURS, LINES, Lang
 
@@ -102,7 +103,7 @@ def rotation(
     default = [_canvas.words("pair {}", lang, pair) for pair in chosen]
     titles = _canvas.own_words(labels, default, lang)
     stride, partner = (2, 1) if _arrays.is_interleaved(pairing) else (1, count)
-    ax = _canvas.axes(ax, 2.2)
+    ax = _canvas.axes(ax, 2.2, lang)
     for place, (pair, title) in enumerate(zip(chosen, titles, strict=True)):
         centre = BETWEEN_CENTRES * place
         arrows = values[:, [stride * pair, stride * pair + partner]].T
@@ -202,8 +203,7 @@ def score_by_distance(
     array([ 1.    ,  0.5403, -0.4161])
     """
     queries, keys = (
-        np.atleast_2d(_arrays.data(name, x)).astype(np.float64)
-        for name, x in (("query", query), ("key", key))
+        np.atleast_2d(as_reals(name, x)) for name, x in (("query", query), ("key", key))
     )
     if queries.ndim != 2 or queries.shape != keys.shape:
         msg = (
@@ -219,7 +219,7 @@ def score_by_distance(
     apart = _line("distances", distances)
     names = None if labels is None else _canvas.own_words(labels, [{}] * len(queries), lang)
     fixed = rotate(keys, 0, frequencies=turning, pairing=pairing)
-    ax = _canvas.axes(ax, 3.2)
+    ax = _canvas.axes(ax, 3.2, lang)
     ax.axhline(0, color="0.8", linewidth=1)
     curves: list[Line2D] = []
     for i, (row, other, length) in enumerate(zip(queries, fixed, lengths, strict=True)):
@@ -303,7 +303,7 @@ def angle_error(
         raise ValueError(msg)
     cosines, sines = rotary_tables(at, frequencies=turning, angles="float32")
     errors = np.abs(np.angle((cosines + 1j * sines) * phases(at, frequencies=turning).conj()))
-    ax = _canvas.axes(ax, 3.4)
+    ax = _canvas.axes(ax, 3.4, lang)
     dots = ax.plot(at, errors.max(axis=1), "o", color=COLOURS[1], markersize=3)
     mean = np.sqrt((errors**2).mean(axis=1))
     dots += ax.plot(at, mean, "x", color=COLOURS[0], markersize=3)

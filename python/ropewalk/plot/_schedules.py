@@ -90,7 +90,7 @@ def wavelengths(
     if trained_length is not None:
         largest = _arrays.LARGEST_POSITION
         trained_length = _arrays.positive_integer("trained_length", trained_length, largest)
-    ax = _canvas.axes(ax, 3.8)
+    ax = _canvas.axes(ax, 3.8, lang)
     curves, names = [], []
     for i, (name, frequencies) in enumerate(schedules.items()):
         colour, line = COLOURS[i % len(COLOURS)], LINES[i % len(LINES)]

@@ -25,6 +25,7 @@ LABELS = {  # across and down
     "matrix": ("column", "row"),
 }
 DECADES = 6  # of a logarithmic scale, at the most
+MOST_DECIMALS = 17  # those that tell float64 apart below 1
 REACH = (1e-280, 1e300)  # Matplotlib has no colours for smaller and for larger values
 
 
@@ -134,7 +135,7 @@ def heatmap(
     if cmap is not None and cmap not in colormaps:
         msg = f"cmap must be the name of a Matplotlib colour map, got {cmap!r}"
         raise ValueError(msg)
-    ax = _canvas.axes(ax, 4.5)
+    ax = _canvas.axes(ax, 4.5, lang)
     image = _maps.draw(
         ax,
         shown,
@@ -219,11 +220,15 @@ def number_table(
     """
     values, at = _canvas.rows(table, positions)
     names = _canvas.own_words(labels, _canvas.dimensions(values.shape[1], lang), lang)
+    digits = _arrays.integer("decimals", decimals)
+    if not 0 <= digits <= MOST_DECIMALS:
+        msg = f"decimals must be an integer from 0 to {MOST_DECIMALS}, got {digits}"
+        raise ValueError(msg)
     cells = [
-        [f"{position:g}", *(f"{value:.{decimals}f}" for value in row)]
+        [f"{position:g}", *(f"{value:.{digits}f}" for value in row)]
         for position, row in zip(at, values, strict=True)
     ]
-    ax = _canvas.axes(ax, 0.35 * (len(cells) + 1))
+    ax = _canvas.axes(ax, 0.35 * (len(cells) + 1), lang)
     ax.set_axis_off()
     drawn = ax.table(
         cells,

@@ -109,7 +109,7 @@ def rotating_pairs(
     centres = np.stack(
         [BETWEEN_CENTRES * (places % IN_A_ROW), -BETWEEN_ROWS * (places // IN_A_ROW)], axis=1
     )
-    ax = _canvas.axes(ax, 0.6 + 1.8 * rows)
+    ax = _canvas.axes(ax, 0.6 + 1.8 * rows, lang)
     hands, trails = [], []
     for place, (centre, title) in enumerate(zip(centres, titles, strict=True)):
         colour = COLOURS[place % len(COLOURS)]

@@ -66,7 +66,7 @@ def right_triangle(
     across = _arrays.positive_number("adjacent", adjacent)
     up = _arrays.positive_number("opposite", opposite)
     hypotenuse = hypot(across, up)
-    ax = _canvas.axes(ax, 3.2)
+    ax = _canvas.axes(ax, 3.2, lang)
     size = max(across, up)
     corners = [(0, 0), (across, 0), (across, up)]
     ax.add_patch(Polygon(corners, facecolor=BLUE, alpha=SHADE))
@@ -131,8 +131,9 @@ def projection(a: ArrayLike, b: ArrayLike, /, *, ax: Axes | None = None) -> Axes
     >>> ax.get_title()
     'w = |b| cos θ = 5 · 0.6 = 3'
     """
+    length, along, above = _projected(a, b)
     ax = _canvas.axes(ax, 3.0)
-    length, along, above = _draw_projection(ax, a, b)
+    _draw_projection(ax, length, along, above)
     slant = hypot(along, above)
     ax.set_title(
         f"w = |b| cos θ = {slant:.4g} · {_canvas.factor(f'{along / slant:.4g}')} = {along:.4g}"
@@ -181,8 +182,9 @@ def inner_product(a: ArrayLike, b: ArrayLike, /, *, ax: Axes | None = None) -> A
     >>> ax.get_title()
     'a · b = |a| w = 2 · 1.5 = 3'
     """
+    length, along, above = _projected(a, b)
     ax = _canvas.axes(ax, 3.2)
-    length, along, above = _draw_projection(ax, a, b)
+    _draw_projection(ax, length, along, above)
     product = length * along
     down = -0.3 * max(above, (max(length, along, product) - min(0, along, product)) / 3)
     ax.plot([0, product], [down, down], color=GREEN, linewidth=8, solid_capstyle="butt")
@@ -194,14 +196,17 @@ def inner_product(a: ArrayLike, b: ArrayLike, /, *, ax: Axes | None = None) -> A
     return ax
 
 
-def _draw_projection(ax: Axes, a: ArrayLike, b: ArrayLike) -> tuple[float, float, float]:
-    """Draw both vectors and return |a|, and how far b reaches along a and beside it."""
+def _projected(a: ArrayLike, b: ArrayLike) -> tuple[float, float, float]:
+    """Return |a|, and how far b reaches along a and beside it."""
     unit, vector = as_direction("a", a, "b", b), _canvas.drawable("b", b)
     if vector.ndim != 1 or not vector.any():
         msg = f"b must be one vector and not zero, got {vector.tolist()}"
         raise ValueError(msg)
     length, along = float(_canvas.drawable("a", a) @ unit), float(vector @ unit)
-    above = float(norms(vector - along * unit))
+    return length, along, float(norms(vector - along * unit))
+
+
+def _draw_projection(ax: Axes, length: float, along: float, above: float) -> None:
     size = max(length, abs(along), above)
     ax.plot([min(0, along), max(length, along)], [0, 0], color=FAINT, linewidth=1, zorder=0)
     ax.plot([along, along], [0, above], color=FAINT, linestyle="--")
@@ -213,7 +218,6 @@ def _draw_projection(ax: Axes, a: ArrayLike, b: ArrayLike) -> tuple[float, float
     _beside(ax, "a", (length, 0), (8, 0))
     _beside(ax, "b", (along, above), (0, 8))
     _beside(ax, "w", (along / 2, 0), (0, -8))
-    return length, along, above
 
 
 def _beside(ax: Axes, letter: str, at: tuple[float, float], offset: tuple[float, float]) -> None:

@@ -7,6 +7,8 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, MultipleLocator
 from numpy.typing import ArrayLike
 
+from ropewalk import _arrays
+from ropewalk.geometry._points import as_reals
 from ropewalk.plot import _canvas
 from ropewalk.plot._canvas import COLOURS, FAINT, Lang
 
@@ -70,7 +72,7 @@ def waves(
     values, at = _canvas.rows(table, positions)
     names = _canvas.own_words(labels, _canvas.dimensions(values.shape[1], lang), lang)
     whole = at == np.round(at)
-    ax = _canvas.axes(ax, 3.6)
+    ax = _canvas.axes(ax, 3.6, lang)
     curves = []
     for i, column in enumerate(values.T):
         colour = COLOURS[i // 2 % len(COLOURS)]
@@ -138,11 +140,12 @@ def sine(
     >>> ax.texts[0].get_text()
     'period 4π'
     """
-    along, values = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    along, values = as_reals("x", x), as_reals("y", y)
+    period = _arrays.positive_number("period", period)
     if along.ndim != 1 or along.shape != values.shape:
         msg = f"x and y must have one shape (points,), got {along.shape} and {values.shape}"
         raise ValueError(msg)
-    ax = _canvas.axes(ax, 2.6)
+    ax = _canvas.axes(ax, 2.6, lang)
     ax.axhline(0, color="0.8", linewidth=1)
     ax.plot(along, values, color=COLOURS[0])
     label = ax.text(period / 2, -1.45, "", color=COLOURS[1], ha="center", va="top")
@@ -192,7 +195,7 @@ def exponential(*, ax: Axes | None = None, lang: Lang = "en") -> Axes:
     >>> [text.get_text() for text in ax.texts][:7]
     ['0.050', '0.135', '0.368', '1.000', '2.718', '7.389', '20.086']
     """
-    ax = _canvas.axes(ax, 3.2)
+    ax = _canvas.axes(ax, 3.2, lang)
     x, whole = np.linspace(-3, 3, 301), np.arange(-3, 4)
     ax.axhline(0, color=FAINT, linestyle="--")
     ax.plot(x, np.exp(x), color=COLOURS[0], linewidth=2)
