@@ -101,7 +101,7 @@ def test_fractional_and_negative_positions_have_their_names(show: Show) -> None:
     ("arguments", "options", "error", "message"),
     [
         ((range(0), 4), {}, ValueError, r"positions must have shape .* got \(0,\)"),
-        ((range(10**9), 4), {}, ValueError, "1 to 4096 of them"),
+        ((range(10**9), 4), {}, ValueError, r"1 to 4096 of them, got \(1000000000,\)"),
         (([[1.0]], 4), {}, ValueError, r"positions must have shape .* got \(1, 1\)"),
         (([1j], 4), {}, TypeError, "positions must be integers, float64"),
         ((range(4), 2), {}, ValueError, "dim must be an even integer from 4 to 4096, got 2"),
@@ -127,3 +127,20 @@ def test_a_control_refuses_what_it_cannot_show(name: str, value: object) -> None
     with pytest.raises(TraitError, match=name):
         setattr(view, name, value)
     assert view.frequencies() == rw.frequencies.standard(8)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [("base", 2.0, "trained_length must leave a ramp"), ("factor", math.nan, "factor must be")],
+)
+def test_a_control_that_does_not_suit_the_others_stays_as_it_was(
+    name: str, value: float, message: str
+) -> None:
+    view = rw.explorer.encoding(POSITIONS, 64, schedule="yarn")
+    chosen, picture = view.frequencies(), view.picture
+    with pytest.raises(TraitError, match=message):
+        setattr(view, name, value)
+    assert view.frequencies() == chosen
+    assert view.picture == picture
+    view.factor = 2.0
+    assert view.frequencies() == rw.frequencies.yarn(64, factor=2.0, trained_length=2048)

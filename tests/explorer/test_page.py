@@ -135,6 +135,12 @@ def test_a_saved_page_knows_all_schedules(open_saved: Show) -> None:
     assert shown.control("base").is_disabled()
 
 
+def test_a_saved_page_leaves_out_schedules_that_do_not_suit_its_base(open_saved: Show) -> None:
+    shown = open_saved(rw.explorer.encoding(range(9), 64, base=2.0))
+    options = shown.control("schedule").locator("option").all_inner_texts()
+    assert options == ["standard", "linear", "ntk"]
+
+
 def test_a_saved_page_walks_the_distance(open_saved: Show) -> None:
     shown = open_saved(rw.explorer.rotation([1.0, 0.0], [1.0, 0.0]))
     shown.control("distance").fill("3")

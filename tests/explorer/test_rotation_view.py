@@ -156,6 +156,17 @@ def test_bad_input_is_refused(
         rw.explorer.rotation(query, ONES, **options)
 
 
+@pytest.mark.parametrize("size", [1e-200, 1e200])
+def test_what_is_shown_depends_on_no_length(vectors: NDArray[np.float64], size: float) -> None:
+    query, key = vectors
+    shown, expected = (
+        rw.explorer.rotation(query * by, key * by, count=9).picture for by in (size, 1.0)
+    )
+    for name, picture in shown.items():
+        found, wanted = (np.frombuffer(each["values"], "<f4") for each in (picture, expected[name]))
+        np.testing.assert_allclose(found, wanted, rtol=1e-6, atol=1e-6)
+
+
 def test_the_first_position_is_refused_beyond_what_is_exact() -> None:
     view = rw.explorer.rotation(ONES, ONES)
     with pytest.raises(TraitError, match="start must be from"):

@@ -275,13 +275,16 @@ def attention(
     rows, columns = shape[-2:]
     if key_tokens is None and rows == columns:
         key_tokens = tokens
+    if offset is not None:
+        offset = _arrays.integer("offset", offset)
+        _arrays.integers("offset", offset, -_arrays.LARGEST_POSITION, _arrays.LARGEST_POSITION)
     return AttentionView(
         given,
         _labels("tokens", tokens, rows),
         _labels("key_tokens", key_tokens, columns),
         value=None if value is None else _checked_value(value, shape),
         mask=None if mask is None else _checked_mask(mask, shape),
-        offset=None if offset is None else _arrays.integer("offset", offset),
+        offset=offset,
         title=title,
     )
 
@@ -320,6 +323,9 @@ def _checked_mask(mask: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.bool_]:
 def _labels(name: str, tokens: Sequence[str] | None, count: int) -> Sequence[str]:
     if tokens is None:
         return [str(i) for i in range(count)]
+    if not isinstance(tokens, Sequence | np.ndarray):
+        msg = f"{name} must be strings, got {tokens!r}"  # type: ignore[unreachable]
+        raise TypeError(msg)
     if len(tokens) != count:
         msg = f"{name} must be {count} strings, got {len(tokens)}"
         raise ValueError(msg)

@@ -70,17 +70,35 @@ class EncodingView(View):
             raise traitlets.TraitError(msg)
         return base
 
+    @traitlets.validate("factor")
+    def _valid_factor(self, proposal: Any) -> float:
+        factor: float = proposal["value"]
+        if np.isnan(factor):
+            msg = f"factor must be from 1 to 1e9, got {factor}"
+            raise traitlets.TraitError(msg)
+        return factor
+
     def _choices(self, name: str) -> Sequence[object]:
         assert name == "schedule"
-        return SCHEDULES
+        return [schedule for schedule in SCHEDULES if self._suits(schedule)]
+
+    def _suits(self, schedule: str) -> bool:
+        try:
+            self._of(schedule)
+        except ValueError:  # yarn wants a base above 1
+            return False
+        return True
 
     def frequencies(self) -> Frequencies:
         """Return the frequencies that the controls choose."""
-        if self.schedule == "linear":
+        return self._of(self.schedule)
+
+    def _of(self, schedule: str) -> Frequencies:
+        if schedule == "linear":
             return frequencies.linear(self.dim, factor=self.factor, base=self.base)
-        if self.schedule == "ntk":
+        if schedule == "ntk":
             return frequencies.ntk(self.dim, factor=self.factor, base=self.base)
-        if self.schedule == "yarn":
+        if schedule == "yarn":
             return frequencies.yarn(
                 self.dim, factor=self.factor, trained_length=self._trained_length, base=self.base
             )
@@ -159,12 +177,11 @@ def encoding(
     >>> view.frequencies() == rw.frequencies.linear(64, factor=4.0)
     True
     """
-    if isinstance(positions, range):
-        positions = positions[: LARGEST_SIDE + 1]  # enough to see that there are too many
-    at = _arrays.data("positions", positions).astype(np.float64)
-    if at.ndim != 1 or not 1 <= at.size <= LARGEST_SIDE:
-        msg = f"positions must have shape (positions,), 1 to {LARGEST_SIDE} of them, got {at.shape}"
+    shape = (len(positions),) if isinstance(positions, range) else np.shape(positions)
+    if len(shape) != 1 or not 1 <= shape[0] <= LARGEST_SIDE:
+        msg = f"positions must have shape (positions,), 1 to {LARGEST_SIDE} of them, got {shape}"
         raise ValueError(msg)
+    at = _arrays.data("positions", positions).astype(np.float64)
     width = _arrays.even_dim(dim)
     if not 4 <= width <= LARGEST_SIDE:
         msg = f"dim must be an even integer from 4 to {LARGEST_SIDE}, got {width}"

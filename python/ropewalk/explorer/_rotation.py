@@ -38,7 +38,9 @@ class RotationView(View):
         title: str,
     ) -> None:
         super().__init__("rotation", title, start=start)
-        self._query, self._key, self._count = query, key, count
+        # Lengths and scores are relative: powers of two change neither, and nothing overflows.
+        self._query, self._key = (np.ldexp(x, -np.frexp(np.abs(x).max())[1]) for x in (query, key))
+        self._count = count
         self._frequencies, self._pairing = frequencies, pairing
         self._draw()
         self.observe(self._draw, ["start"])

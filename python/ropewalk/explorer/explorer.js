@@ -420,7 +420,7 @@ class Polygons {
 }
 
 // Controls: each sets a trait of the model, and follows it. A saved page has no Python to ask, and
-// its model says which traits it can answer.
+// its model says which traits it can answer, and with which values.
 
 function control(model, trait, text, input, read, write) {
   input.disabled = model.answers ? !model.answers(trait) : false;
@@ -446,7 +446,8 @@ function checkbox(model, trait, text) {
 }
 
 function select(model, trait, text, options) {
-  const input = element("select", {}, ...options.map((o) => element("option", { value: o }, o)));
+  const offered = options.filter((o) => !model.answers || model.answers(trait, o));
+  const input = element("select", {}, ...offered.map((o) => element("option", { value: o }, o)));
   const write = (value) => {
     input.value = value;
   };
@@ -754,7 +755,10 @@ function showSaved(page) {
   const pictures = new Map(answers.map(([values, picture]) => [key(values), picture]));
   const listeners = {};
   const model = {
-    answers: (trait) => answered.includes(trait),
+    answers: (trait, value) => {
+      const at = answered.indexOf(trait);
+      return at >= 0 && (value === undefined || answers.some(([values]) => values[at] === value));
+    },
     get: (name) =>
       name === "picture" ? pictures.get(key(answered.map((trait) => state[trait]))) : state[name],
     set: (name, value) => {
