@@ -6,6 +6,7 @@ How fast anything is, no test says.
 import json
 import math
 import os
+import re
 import subprocess
 import sys
 import time
@@ -18,6 +19,7 @@ import pytest
 from benchmarks.figures import Figure, as_table
 from benchmarks.measure import Bench, check, interleaved, warm
 from benchmarks.parts import PARTS
+from benchmarks.tables import LEADS, TABLES, leads, pivot
 
 ROOT = Path(__file__).parents[1]
 SVG = "{http://www.w3.org/2000/svg}"
@@ -75,6 +77,51 @@ def test_a_chart_is_drawn_of_what_was_measured(measurement: Path, tmp_path: Path
         run("benchmarks.chart", measurement, chart)
     assert ET.fromstring(charts[0].read_text()).tag == f"{SVG}svg"
     assert charts[0].read_bytes() == charts[1].read_bytes()
+
+
+def test_the_page_shows_what_was_measured(tmp_path: Path) -> None:
+    page, copy = ROOT / "docs" / "performance.md", tmp_path / "page.md"
+    text = page.read_text(encoding="utf-8")
+    copy.write_text(text.replace("0", "x"), encoding="utf-8")
+    run("benchmarks.tables", copy, *sorted((ROOT / "docs" / "measurements").glob("*.json")))
+    shown, expected = (
+        re.findall(r"<!-- table: .*?<!-- end -->", marked, re.DOTALL)
+        for marked in (copy.read_text(encoding="utf-8"), text)
+    )
+    assert len(expected) == len(TABLES)
+    assert shown == expected
+
+
+def test_figures_of_a_part_stand_by_the_fields_of_their_cases() -> None:
+    def record(mebibytes: float, dim: int, threads: int, fraction: float) -> dict[str, Any]:
+        case = {"MiB": mebibytes, "dim": dim}
+        return {"part": "table", "threads": threads, "case": case, "fraction": fraction}
+
+    one = [record(8, 64, 1, 0.25), record(8, 64, 2, 0.5), record(0.5, 128, 1, 12.3)]
+    other = [record(8, 128, 1, 0.75), {**record(8, 64, 1, 9.0), "part": "softmax"}]
+    assert pivot("table", "MiB", ["dim"])({"one": one, "other": other}).splitlines() == [
+        "| processor | dim, by MiB | 0.5 | 8 |",
+        "| --- | --- | --- | --- |",
+        "| one | 64 | | 0.25; 0.50 |",
+        "| | 128 | 12 | |",
+        "| other | 128 | | 0.75 |",
+    ]
+
+
+def test_leads_are_seconds_of_rivals_over_ours() -> None:
+    def records(part: str) -> list[dict[str, Any]]:
+        rivals = [{"NumPy": 4.0, "JAX": 6.0}, {"NumPy": 2.0, "JAX": 40.0}]
+        return [
+            {"part": part, "threads": threads, "seconds": seconds, "rivals": others}
+            for threads, seconds in ((1, 2.0), (2, 1.0))
+            for others in rivals
+        ]
+
+    table = leads({"one": [record for part in LEADS for record in records(part)]})
+    assert (
+        table.splitlines()[2]
+        == "| one | attention, full | 1.00 to 2.00 | | | 3.00 to 20 | 1.41 | 2.83 |"
+    )
 
 
 def test_without_a_compiler_there_are_no_limits(tmp_path: Path) -> None:

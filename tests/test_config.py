@@ -443,6 +443,19 @@ def test_one_of_several_layer_types_must_be_named(layer_type: str | None) -> Non
     refused(config_of("Gemma 3 12B"), message + repr(layer_type), layer_type=layer_type)
 
 
+@pytest.mark.parametrize("name", [["x"], {}, 1, None], ids=repr)
+def test_layer_types_are_texts(name: object) -> None:
+    message = f"layer_types must be a str, got {name!r}"
+    refused(LLAMA | {"layer_types": [name]}, message, TypeError, layer_type="x")
+
+
+def test_lengths_of_yarn_are_numbers() -> None:
+    rope = {"rope_type": "yarn", "original_max_position_embeddings": "4096"}
+    config = LLAMA | {"rope_scaling": rope, "max_position_embeddings": 8192}
+    message = "original_max_position_embeddings must be a real number, got '4096'"
+    refused(config, message, TypeError)
+
+
 def test_a_layer_type_must_be_there() -> None:
     message = "layer_type must be left out where layer_types is, got 'full_attention'"
     refused(LLAMA, message, layer_type="full_attention")

@@ -444,3 +444,12 @@ def test_vectors_must_be_numbers() -> None:
 def test_the_two_half_types_have_no_type_in_common() -> None:
     with pytest.raises(TypeError):
         rw.similarity(np.ones(2, np.float16), np.ones(2, ml_dtypes.bfloat16))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
+def test_a_scale_must_be_finite_where_it_is_multiplied(dtype: str) -> None:
+    table = rw.sinusoidal_encoding(range(3), 4, dtype=dtype)
+    message = r"^scale must be finite in float32, got 1e\+300$"
+    with pytest.raises(ValueError, match=message):
+        rw.embed([0], table, scale=1e300)
+    assert np.isfinite(rw.embed([0], table.astype(np.float64), scale=1e300)).all()

@@ -246,6 +246,14 @@ def test_lengths_whose_squares_are_no_floats(size: float) -> None:
     )
 
 
+def test_distances_from_a_hull_whose_differences_are_no_floats() -> None:
+    hull = [[1e308, 0.0], [-1e308, 0.0], [0.0, 1e308]]
+    assert distance_to_hull([[0.0, -1.0], [-1.5e308, 0.0]], hull).tolist() == [
+        pytest.approx(1.0),
+        pytest.approx(0.5e308),
+    ]
+
+
 def test_areas_whose_products_are_no_floats() -> None:
     assert area([[-1e308, 0.0], [1e308, 0.0], [0.0, 1.0]]) == 1e308
     assert area(np.array([[0, 0], [0, 3], [4, 0]]) * [1e200, 1e-200]) == pytest.approx(

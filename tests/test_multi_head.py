@@ -486,6 +486,28 @@ BAD: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
         {"positions": range(7)}, ValueError,
         "positions need rotary, which says how they turn queries and keys, got None",
     ),
+    "key positions without rotary": (
+        {"key_positions": range(7)}, ValueError,
+        "key_positions need rotary, which says how they turn queries and keys, got None",
+    ),
+    "a result for rotary": (
+        {"rotary": {"frequencies": FREQUENCIES, "out": np.ones((6, 7, 4))}}, TypeError,
+        "rotary must not hold out: queries and keys are turned in memory of their own",
+    ),
+    "key positions that do not fit": (
+        {"rotary": FREQUENCIES, "key_positions": [0, 1]}, ValueError,
+        "key_positions must have no axis, one as long as axis -2 of x, or as many as x before its "
+        "last one, each as long or 1, for x of shape (2, 7, 4); got shape (2,); for axis 0 of x "
+        "write key_positions[:, None]",
+    ),
+    "key positions that are no numbers": (
+        {"rotary": FREQUENCIES, "key_positions": [math.nan] * 7}, ValueError,
+        "key_positions must be finite and at most 2**53 in size, got nan",
+    ),
+    "offsets that do not fit": (
+        {"rotary": FREQUENCIES, "causal": True, "offset": [0, 1, 2]}, ValueError,
+        "offset must broadcast to the axes before those of heads, (2,), got shape (3,)",
+    ),
     "a mask of numbers": (
         {"mask": np.ones((7, 7))}, TypeError,
         "mask must be boolean, True where a query sees a key, got dtype float64; what is added to "
@@ -530,6 +552,14 @@ def test_heads_must_divide_the_features() -> None:
 def test_frequencies_must_be_as_wide_as_a_head(rotary: Any) -> None:
     with pytest.raises(ValueError, match="the last axis of x must be 6"):
         rw.multi_head_attention(rows((7, 12)), **weights(), rotary=rotary)
+
+
+def test_an_offset_of_one_batch_is_taken_with_rotation_as_without() -> None:
+    x, given = rows((7, 12)), weights()
+    for rotary in (None, FREQUENCIES):
+        expected = rw.multi_head_attention(x, **given, rotary=rotary, causal=True, offset=2)
+        found = rw.multi_head_attention(x, **given, rotary=rotary, causal=True, offset=[2])
+        assert_same_bits(found, expected)
 
 
 def test_positions_must_fit_the_data() -> None:

@@ -254,6 +254,9 @@ def test_positions_must_be_given_for_one_row() -> None:
 def test_an_offset_must_be_given() -> None:
     with pytest.raises(TypeError, match="offset"):
         rw.rerotate(X)  # type: ignore[call-arg]
+    message = "offset must be a number, a range or an array of numbers, got None"
+    with pytest.raises(TypeError, match=exactly(message)):
+        rw.rerotate(X, None)  # type: ignore[arg-type]
 
 
 def test_positions_of_another_shape_are_refused_with_the_index_that_fits() -> None:

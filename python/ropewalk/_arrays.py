@@ -34,14 +34,16 @@ _NUMBERS = (int, float, np.integer, np.floating)
 
 
 def integer(name: str, value: object) -> int:
-    """Return `value` as an int; anything that is no integer raises TypeError."""
+    """Return `value` as an int; anything that is no integer, as True is none, raises TypeError."""
     try:
+        if isinstance(value, _BOOLEANS):
+            raise TypeError
         number = operator.index(value)  # type: ignore[arg-type]
     except TypeError:
         msg = f"{name} must be an integer, got {value!r}"
         raise TypeError(msg) from None
     if number.bit_length() > 1000:
-        msg = f"{name} must be an integer of at most 1000 bits, got {_printable(number)}"
+        msg = f"{name} must be an integer of at most 1000 bits, got {_shown(number)}"
         raise ValueError(msg)
     return number
 
@@ -64,17 +66,40 @@ def even_dim(value: object) -> int:
     return dim
 
 
-def positive_number(name: str, value: object) -> float:
-    """Return `value` as a finite float above 0."""
-    if not isinstance(value, _NUMBERS):
-        msg = f"{name} must be a real number, got {value!r}"
+def _number(name: str, value: object) -> float:
+    """Return `value` as a float, infinite where it is too large for one; True is no number."""
+    if isinstance(value, _BOOLEANS) or not isinstance(value, _NUMBERS):
+        msg = f"{name} must be a real number, got {_shown(value)}"
         raise TypeError(msg)
     try:
-        number = float(value)
+        return float(value)
     except OverflowError:
-        number = math.inf
+        return math.inf if value > 0 else -math.inf
+
+
+def finite_number(name: str, value: object) -> float:
+    """Return `value` as a finite float."""
+    number = _number(name, value)
+    if not math.isfinite(number):
+        msg = f"{name} must be finite, got {number!r}"
+        raise ValueError(msg)
+    return number
+
+
+def positive_number(name: str, value: object) -> float:
+    """Return `value` as a finite float above 0."""
+    number = _number(name, value)
     if not 0 < number < math.inf:
         msg = f"{name} must be positive and finite, got {number!r}"
+        raise ValueError(msg)
+    return number
+
+
+def number_between(name: str, value: object, smallest: float, largest: float) -> float:
+    """Return `value` as a float from `smallest` to `largest`."""
+    number = _number(name, value)
+    if not smallest <= (value if isinstance(value, int) else number) <= largest:
+        msg = f"{name} must be a number from {smallest} to {largest}, got {_shown(value)}"
         raise ValueError(msg)
     return number
 
@@ -82,7 +107,7 @@ def positive_number(name: str, value: object) -> float:
 def choice(name: str, value: object, allowed: Sequence[str]) -> None:
     """Refuse a `value` that is none of those `allowed`."""
     if not isinstance(value, str) or value not in allowed:
-        msg = f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}"
+        msg = f"{name} must be one of {', '.join(map(repr, allowed))}, got {_shown(value)}"
         raise ValueError(msg)
 
 
@@ -98,7 +123,7 @@ def boolean(name: str, value: object) -> bool:
     """Return True or False; nothing else is taken for one of them."""
     if isinstance(value, _BOOLEANS):
         return bool(value)
-    msg = f"{name} must be True or False, got {value!r}"
+    msg = f"{name} must be True or False, got {_shown(value)}"
     raise TypeError(msg)
 
 
@@ -210,15 +235,32 @@ def converted(
     name: str, values: object, what: str = "a number, a range or an array of numbers"
 ) -> NDArray[Any]:
     """Return `values` as NumPy makes an array of them."""
-    masked = sys.modules.get("numpy.ma")  # loaded by whoever has such arrays
-    if masked is not None and isinstance(values, masked.MaskedArray):
-        msg = f"{name} must not be a masked array, whose mask would be lost"
-        raise TypeError(msg)
+    refuse_masked(name, values)
     try:
         return np.asarray(values)
     except ValueError as error:
         msg = f"{name} must be {what}: {error}"
         raise ValueError(msg) from None
+
+
+def refuse_masked(name: str, values: object) -> None:
+    """Refuse a masked array, of which NumPy would take what is masked too."""
+    masked = sys.modules.get("numpy.ma")  # loaded by whoever has such arrays
+    if masked is not None and isinstance(values, masked.MaskedArray):
+        msg = f"{name} must not be a masked array, whose mask would be lost"
+        raise TypeError(msg)
+
+
+def finite_reals(name: str, values: ArrayLike) -> NDArray[Any]:
+    """Return `values` as an array of finite numbers, all of which float64 or int64 hold."""
+    array = converted(name, values, "an array of numbers")
+    if array.dtype.kind not in "iu" and not is_real_float(array.dtype):
+        msg = f"{name} must be integers, float64, float32 or float16, got dtype {array.dtype}"
+        raise TypeError(msg)
+    if not np.isfinite(array).all():
+        msg = f"{name} must be finite, got {array[~np.isfinite(array)][0]}"
+        raise ValueError(msg)
+    return array
 
 
 def is_real_float(dtype: np.dtype[Any]) -> bool:
@@ -238,14 +280,15 @@ def _refuse_kind(name: str, array: NDArray[Any]) -> None:
 
 
 def _refuse_position(name: str, value: object) -> None:
-    msg = f"{name} must be finite and at most 2**53 in size, got {_printable(value)}"
+    msg = f"{name} must be finite and at most 2**53 in size, got {_shown(value)}"
     raise ValueError(msg)
 
 
-def _printable(value: object) -> object:
+def _shown(value: object) -> str:
+    """Return what a message says of a number or an option."""
     if isinstance(value, int) and value.bit_length() > 1000:
         return f"an integer of {value.bit_length()} bits"  # Python refuses to print the longest
-    return value
+    return str(value) if isinstance(value, _NUMBERS) else repr(value)
 
 
 def table_dtype(dtype: DTypeLike | None, out: NDArray[Any] | None) -> np.dtype[Any]:
@@ -297,6 +340,7 @@ def _checked_out(out: object, shape: tuple[int, ...], dtype: np.dtype[Any]) -> N
     if not isinstance(out, np.ndarray):
         msg = f"out must be a NumPy array, got {type(out).__name__}"
         raise TypeError(msg)
+    refuse_masked("out", out)
     if out.shape != shape:
         msg = f"out must have shape {shape}, got {out.shape}"
         raise ValueError(msg)
@@ -410,21 +454,6 @@ def filled(array: NDArray[Any], core: NDArray[Any]) -> NDArray[Any]:
     return array
 
 
-def finite_number(name: str, value: object) -> float:
-    """Return `value` as a finite float."""
-    if isinstance(value, _BOOLEANS) or not isinstance(value, _NUMBERS):
-        msg = f"{name} must be a real number, got {value!r}"
-        raise TypeError(msg)
-    try:
-        number = float(value)
-    except OverflowError:
-        number = math.inf
-    if not math.isfinite(number):
-        msg = f"{name} must be finite, got {number!r}"
-        raise ValueError(msg)
-    return number
-
-
 def boolean_mask(
     name: str, values: ArrayLike, where: str = "something counts", hint: str = ""
 ) -> NDArray[np.bool_]:
@@ -460,7 +489,7 @@ def integers(name: str, values: object, smallest: int, largest: int) -> NDArray[
         raise TypeError(msg)
     wrong = array[(array < smallest) | (array > largest)]
     if wrong.size:
-        found = _printable(wrong.flat[0])
+        found = _shown(wrong.flat[0])
         msg = f"{name} must be integers from {smallest} to {largest}, got {found}"
         raise ValueError(msg)
     return aligned(array, np.int64)
@@ -477,7 +506,7 @@ def window(value: object) -> Window:
     if value is None:
         return None, None
     if not isinstance(value, (tuple, list)) or len(value) != 2:
-        msg = f"window must be a pair (left, right), got {value!r}"
+        msg = f"window must be a pair (left, right), got {_shown(value)}"
         raise ValueError(msg)
     sides: list[int | None] = []
     for side in value:

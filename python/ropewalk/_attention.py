@@ -536,6 +536,7 @@ def merge_attention(
     """
     values = [_arrays.data("outputs", part) for part in _parts("outputs", outputs)]
     logs = [_arrays.data("lses", part) for part in _parts("lses", lses)]
+    dtype = _arrays.common_dtype(values)
     shape = values[0].shape
     for part in values:
         if part.shape != shape:
@@ -560,7 +561,7 @@ def merge_attention(
         for part, weight, log in zip(values, weights, sums, strict=True):
             unseen = (log == -np.inf)[..., None]
             output += weight[..., None] * np.where(unseen, 0.0, part.astype(np.float64))
-    return output.astype(np.result_type(*values)), lse
+    return output.astype(dtype), lse
 
 
 def _parts(name: str, parts: ArrayLike | Sequence[ArrayLike]) -> list[ArrayLike]:

@@ -250,6 +250,8 @@ def _rope_of_layer(
             return one
         names = text.get("layer_types") or []
         _refuse_other("layer_types", names, list)
+        for name in names:
+            _refuse_other("layer_types", name, str)
         layers = dict.fromkeys(names, one)
         if len(layers) > 1:
             layers |= dict.fromkeys(family.get("unrotated", ()))
@@ -351,7 +353,8 @@ def _arguments(text: Mapping[str, Any], rope: Mapping[str, Any], kind: str) -> d
     if kind == "dynamic" and given[_TRAINED] is None:
         given[_TRAINED] = longest
     if kind == "yarn" and given["factor"] is None and given[_TRAINED] and longest is not None:
-        given["factor"] = _arrays.positive_number(_LONGEST, longest) / given[_TRAINED]
+        trained = _arrays.positive_number(_TRAINED, given[_TRAINED])
+        given["factor"] = _arrays.positive_number(_LONGEST, longest) / trained
     for key in ("rope_theta", *needed):
         if given[key] is None:
             msg = f"{key} is missing where rope_type is {kind!r}"

@@ -97,11 +97,14 @@ def embed(
         )
         raise ValueError(msg)
     scale = _arrays.positive_number("scale", scale)
+    working = np.result_type(vectors, np.float32)
+    if scale > float(np.finfo(working).max):
+        msg = f"scale must be finite in {working}, got {scale!r}"
+        raise ValueError(msg)
     result, _ = _arrays.result(out, (*tokens.shape, dim), vectors.dtype, tokens, vectors)
     # Every id is known to be a row; "clip" is what writes into `result` without a copy.
     np.take(vectors, tokens.astype(np.intp), axis=0, out=result, mode="clip")
     if scale != 1:
-        working = np.result_type(vectors, np.float32)
         with np.errstate(over="ignore"):  # beyond the largest number lies infinity
             np.multiply(result, scale, out=result, dtype=working, casting="unsafe")
     return result
@@ -182,7 +185,7 @@ def similarity(a: ArrayLike, b: ArrayLike, /, *, measure: Measure = "cosine") ->
     except ValueError:
         msg = f"a and b must have shapes that broadcast, got {first.shape} and {second.shape}"
         raise ValueError(msg) from None
-    dtype = np.result_type(first, second)
+    dtype = _arrays.common_dtype((first, second))
     working = np.result_type(dtype, np.float32)
     first, second = first.astype(working, copy=False), second.astype(working, copy=False)
     with np.errstate(over="ignore", invalid="ignore"):  # infinity and NaN answer for themselves

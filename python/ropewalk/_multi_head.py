@@ -346,7 +346,8 @@ def _attended(
     wide = dtype == np.float64 or options.get("precision") is not None
     computed = np.dtype(np.float64 if wide else np.float32)
     query, key, *values = (_projected(*projection, computed) for projection in projections)
-    query = _split("query_weight", query, _heads(heads))
+    heads = _heads(heads)
+    query = _split("query_weight", query, heads)
     width = query.shape[-1]
     key_heads = key.shape[-1] // width
     if key.shape[-1] != key_heads * width or not key_heads or heads % key_heads:
@@ -359,11 +360,12 @@ def _attended(
     arrays += [_split("value_weight", value, key_heads) for value in values]
     if rotary is None:
         if positions is not None or key_positions is not None:
-            msg = "positions need rotary, which says how they turn queries and keys, got None"
+            name = "key_positions" if positions is None else "positions"
+            msg = f"{name} need rotary, which says how they turn queries and keys, got None"
             raise ValueError(msg)
     else:
-        arrays[0] = _turned(query, rotary, positions, options.get("offset"))
-        arrays[1] = _turned(arrays[1], rotary, key_positions, None)
+        arrays[0] = _turned(query, rotary, "positions", positions, options.get("offset"))
+        arrays[1] = _turned(arrays[1], rotary, "key_positions", key_positions, None)
     if all(array.ndim == 3 for array in arrays):  # heads alone are no grouped heads
         arrays = [array[None] for array in arrays]
         return np.asarray(attend(*arrays, **options)[0])
@@ -407,27 +409,39 @@ def _projected(
 def _turned(
     heads: NDArray[Any],
     rotary: object,
+    name: str,
     positions: ArrayLike | range | None,
     offset: ArrayLike | None,
 ) -> NDArray[Any]:
+    """Return queries or keys of shape (..., heads, length, dim), each row turned."""
     options: dict[str, Any]
     if isinstance(rotary, Frequencies):
         options = {"frequencies": rotary}
     elif isinstance(rotary, Mapping):
         options = dict(rotary)
+        if "out" in options:
+            msg = "rotary must not hold out: queries and keys are turned in memory of their own"
+            raise TypeError(msg)
     else:
         msg = f"rotary must be Frequencies, or the options of rotate, got {rotary!r}"
         raise TypeError(msg)
-    radians = np.asarray(options.get("frequencies", ()))
-    axes = max(radians.ndim, 1)
+    frequencies = options.get("frequencies")
+    axes = frequencies.axes if isinstance(frequencies, Frequencies) else 1
     if positions is None and offset is not None:
         largest = _arrays.LARGEST_POSITION
         first = _arrays.integers("offset", offset, -largest, largest)
+        leading = heads.shape[:-3] or (1,)  # as attention has it
+        _arrays.check_broadcast("offset", first.shape, leading, "the axes before those of heads")
+        if heads.ndim == 3:
+            first = first.reshape(())
         positions = np.add.outer(first, np.arange(heads.shape[-2]))
         if axes > 1:
-            positions = np.stack([positions] * len(radians), axis=-1)
-    if positions is not None and not isinstance(positions, range) and np.ndim(positions) > axes:
-        positions = np.expand_dims(positions, -1 - axes)  # all heads share them
+            positions = np.stack([positions] * axes, axis=-1)
+    if positions is not None and not isinstance(positions, range):
+        _, shape = _arrays.positions(name, positions, axes)
+        _arrays.check_rows_fit(name, shape, heads[..., 0, :, :])
+        if len(shape) > 1 and heads.ndim > 3:  # all heads share them
+            positions = np.expand_dims(positions, len(shape) - 1)
     return rotate(heads, positions, **options)
 
 

@@ -296,6 +296,9 @@ def rerotate(
     True
     """
     data = _arrays.data("x", x)
+    if offset is None:
+        msg = "offset must be a number, a range or an array of numbers, got None"  # type: ignore[unreachable]
+        raise TypeError(msg)
     turning = _turning(data, rotary_dim, base, frequencies)
     return _rotated("offset", data, offset, turning, pairing, False, 1.0, out)
 
@@ -463,7 +466,8 @@ def rotate_by(
         msg = f"rotary_dim must be {width}, twice the pairs of cosines, got {rotary_dim}"
         raise ValueError(msg)
     _arrays.check_rows_fit("cosines", cosine_table.shape[:-1], data, after=", :")
-    result, source, target = _arrays.row_result("x", data, out, cosine_table, sine_table)
+    tables = cosines, sines, cosine_table, sine_table
+    result, source, target = _arrays.row_result("x", data, out, *tables)
     if not target.size:
         return result
     # Several heads are written by turns.

@@ -25,8 +25,8 @@ CHUNK = 1 << 20
 def candidates(middles: np.ndarray, inverse: np.ufunc, close: float) -> np.ndarray:
     """Return the middles next to whose angle lies a float64, as far as 64 bits can tell."""
     angles = inverse(middles.astype(np.longdouble))
-    near = np.abs(angles - angles.astype(np.float64)) <= (2.0**close + 2.0**-62) * angles
-    return middles[near]
+    distances = np.abs(angles - angles.astype(np.float64))
+    return np.extract(distances <= (2.0**close + 2.0**-62) * angles, middles)
 
 
 def main() -> None:

@@ -3,7 +3,7 @@
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from decimal import ROUND_DOWN, ROUND_HALF_EVEN, Decimal
+from decimal import ROUND_DOWN, ROUND_HALF_EVEN, Context, Decimal, localcontext
 from functools import cache
 from importlib.resources import files
 from typing import Any, Literal
@@ -138,8 +138,9 @@ class Entry:
         return self.computed() == self.correct()
 
     def _written(self, numbers: list[Decimal], rounding: str) -> str:
-        last_place = Decimal(1).scaleb(-self.decimals)
-        digits = [f"{x.quantize(last_place, rounding):zf}" for x in numbers]
+        last_place = Decimal((0, (1,), -self.decimals))
+        with localcontext(Context(prec=60)):  # whatever the caller works in
+            digits = [f"{x.quantize(last_place, rounding):zf}" for x in numbers]
         if self.mode == "exact":
             digits = [text.rstrip("0").rstrip(".") for text in digits]
         return ", ".join(digits)

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ropewalk import _arrays
 from ropewalk.bias._distances import matrices, relative_positions
-from ropewalk.frequencies._frequencies import DIGITS, finite_reals
+from ropewalk.frequencies._frequencies import DIGITS
 
 LARGEST_HEADS = 2**16
 
@@ -128,7 +128,7 @@ def alibi(
     >>> rw.bias.alibi(rw.bias.alibi_slopes(8), 1, 4, offset=3).shape
     (8, 1, 4)
     """
-    steepness = finite_reals("slopes", slopes).astype(np.float64)
+    steepness = _arrays.finite_reals("slopes", slopes).astype(np.float64)
     positions, lengths = relative_positions(query_length, key_length, offset)
     distances = np.abs(np.expand_dims(positions, tuple(range(-steepness.ndim - 1, -1))))
     return matrices(steepness[..., None] * -distances, lengths)

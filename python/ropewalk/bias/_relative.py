@@ -88,7 +88,9 @@ def t5_buckets(
     array([[3, 3, 3, 3, 2, 2, 1, 0]])
     """
     positions, lengths = relative_positions(query_length, key_length, offset)
-    return matrices(_t5_buckets(positions, buckets, max_distance, bidirectional), lengths)
+    count = _arrays.integer("buckets", buckets)
+    found = _t5_buckets("buckets must be", positions, count, max_distance, bidirectional)
+    return matrices(found, lengths)
 
 
 def t5(
@@ -164,7 +166,8 @@ def t5(
         msg = f"table must have shape (buckets, heads), got {entries.shape}"
         raise ValueError(msg)
     positions, lengths = relative_positions(query_length, key_length, offset)
-    buckets = _t5_buckets(positions, len(entries), max_distance, bidirectional)
+    what = "the buckets of table must be"
+    buckets = _t5_buckets(what, positions, len(entries), max_distance, bidirectional)
     return matrices(_entries(entries, buckets), lengths)
 
 
@@ -241,17 +244,16 @@ def relative(
 
 
 def _t5_buckets(
-    positions: NDArray[np.int64], buckets: int, max_distance: int, bidirectional: bool
+    what: str, positions: NDArray[np.int64], buckets: int, max_distance: int, bidirectional: bool
 ) -> NDArray[np.int64]:
     both = _arrays.boolean("bidirectional", bidirectional)
-    count = _arrays.integer("buckets", buckets)
-    if both and (count % 2 or not 4 <= count <= LARGEST_BUCKETS):
-        msg = f"buckets must be an even integer from 4 to {LARGEST_BUCKETS}, got {count}"
+    if both and (buckets % 2 or not 4 <= buckets <= LARGEST_BUCKETS):
+        msg = f"{what} an even integer from 4 to {LARGEST_BUCKETS}, got {buckets}"
         raise ValueError(msg)
-    if not 2 <= count <= LARGEST_BUCKETS:
-        msg = f"buckets must be an integer from 2 to {LARGEST_BUCKETS}, got {count}"
+    if not 2 <= buckets <= LARGEST_BUCKETS:
+        msg = f"{what} an integer from 2 to {LARGEST_BUCKETS}, got {buckets}"
         raise ValueError(msg)
-    direction = count // 2 if both else count
+    direction = buckets // 2 if both else buckets
     starts = _t5_starts(direction, max_distance)
     found = np.searchsorted(starts, np.abs(positions) if both else -positions, side="right")
     return found + direction * (positions > 0) if both else found

@@ -123,7 +123,7 @@ def attention(
     scores = {"mask": mask, "bias": bias}
     of_pairs = {name: in_chunks(name, x) for name, x in scores.items() if x is not None}
     numbers = {"offset": offset, "key_lengths": key_lengths, "slopes": slopes, "sinks": sinks}
-    small = {name: np.asarray(x) for name, x in numbers.items() if x is not None}
+    small = {name: _arrays.converted(name, x) for name, x in numbers.items() if x is not None}
     problem = Problem(
         tuple(stand_in(array, array.shape[-1:]) for array in arrays.values()),
         causal=causal,

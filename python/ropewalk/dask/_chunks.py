@@ -15,6 +15,7 @@ Labels = list[str]
 
 def in_chunks(name: str, x: da.Array | ArrayLike) -> da.Array:
     """Return a Dask array whose chunks have known sizes."""
+    _arrays.refuse_masked(name, x)
     array = da.asarray(x)
     if np.isnan(array.shape).any():
         msg = f"{name} must have chunks of known sizes, got {array.chunks}; see compute_chunk_sizes"

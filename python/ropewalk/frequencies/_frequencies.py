@@ -6,7 +6,7 @@ from decimal import Context, Decimal, localcontext
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from ropewalk import _arrays, _core
 
@@ -47,7 +47,9 @@ class Frequencies:
     def __init__(self, words: bytes, axes: int, attention_factor: float, scaling: str, /) -> None:
         self._words = words
         self._axes = axes
-        self._attention_factor = number_between("attention_factor", attention_factor, 0.0625, 16.0)
+        self._attention_factor = _arrays.number_between(
+            "attention_factor", attention_factor, 0.0625, 16.0
+        )
         self._scaling = scaling
         self._turns = _core.Turns(words, axes)
         self._radians: NDArray[np.float64] | None = None
@@ -161,36 +163,9 @@ class Frequencies:
         return f"<Frequencies {self._scaling}: {pairs}{axes}, {reach}{attention}>"
 
 
-def number_between(name: str, value: object, smallest: float, largest: float) -> float:
-    """Return `value` as a float from `smallest` to `largest`."""
-    if not isinstance(value, int | float | np.integer | np.floating):
-        msg = f"{name} must be a real number, got {value!r}"
-        raise TypeError(msg)
-    if not smallest <= value <= largest:
-        msg = f"{name} must be a number from {smallest} to {largest}, got {value!r}"
-        raise ValueError(msg)
-    return float(value)
-
-
 def context_length(name: str, value: int) -> int:
     """Return a length of a context (tokens): from 1 to 2**53."""
     return _arrays.positive_integer(name, value, _arrays.LARGEST_POSITION)
-
-
-def finite_reals(name: str, values: ArrayLike) -> NDArray[Any]:
-    """Return `values` as an array of finite numbers, all of which float64 or int64 hold."""
-    try:
-        array = np.asarray(values)
-    except ValueError as error:
-        msg = f"{name} must be an array of numbers: {error}"
-        raise ValueError(msg) from None
-    if array.dtype.kind not in "iu" and not _arrays.is_real_float(array.dtype):
-        msg = f"{name} must be integers, float64, float32 or float16, got dtype {array.dtype}"
-        raise TypeError(msg)
-    if not np.isfinite(array).all():
-        msg = f"{name} must be finite, got {array[~np.isfinite(array)][0]}"
-        raise ValueError(msg)
-    return array
 
 
 def sine(angle: Decimal) -> Decimal:

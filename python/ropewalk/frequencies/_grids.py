@@ -14,8 +14,6 @@ from ropewalk.frequencies._frequencies import (
     TWO_PI,
     Frequencies,
     cosine,
-    finite_reals,
-    number_between,
     sine,
 )
 from ropewalk.frequencies._standard import _given_or_standard, geometric
@@ -137,7 +135,7 @@ def axial(
             table = [turn for axis in range(axes) for turn in whole[axis::axes]]
         else:
             table = whole
-        if turns:
+        if _arrays.boolean("turns", turns):
             table = [turn * TWO_PI for turn in table]
         scaling = f"axial({dim}, {options}, layout={layout!r}, turns={turns}, base={base})"
         one_axis = Frequencies._of_turns(table, scaling=scaling)
@@ -224,7 +222,7 @@ def mrope(
         raise ValueError(msg)
     sizes = _sections(sections, len(shared))
     axes = len(sizes)
-    if interleaved:
+    if _arrays.boolean("interleaved", interleaved):
         owners = [i % axes if i < axes * sizes[i % axes] else 0 for i in range(len(shared))]
         dealt = [owners.count(axis) for axis in range(axes)]
         if dealt != sizes:
@@ -297,12 +295,12 @@ def mixed(dim: int, /, *, directions: ArrayLike, base: float = 10.0) -> Frequenc
     if dim % 4:
         msg = f"dim must be a multiple of 4, got {dim}"
         raise ValueError(msg)
-    array = finite_reals("directions", directions)
+    array = _arrays.finite_reals("directions", directions)
     if array.shape not in {(), (dim // 4,)}:
         msg = f"directions must be a number or have shape ({dim // 4},), got {array.shape}"
         raise ValueError(msg)
     angles = [
-        Decimal(number_between("directions", angle, -(2.0**53), 2.0**53))
+        Decimal(_arrays.number_between("directions", angle, -(2.0**53), 2.0**53))
         for angle in np.broadcast_to(array, dim // 4).tolist()
     ]
     with localcontext(DIGITS):

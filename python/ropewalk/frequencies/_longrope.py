@@ -5,7 +5,7 @@ from decimal import Decimal, localcontext
 from numpy.typing import ArrayLike
 
 from ropewalk import _arrays
-from ropewalk.frequencies._frequencies import DIGITS, Frequencies, context_length, finite_reals
+from ropewalk.frequencies._frequencies import DIGITS, Frequencies, context_length
 from ropewalk.frequencies._standard import geometric
 
 
@@ -113,7 +113,7 @@ def longrope(
 
 
 def _factors(name: str, values: ArrayLike, pairs: int) -> list[Decimal]:
-    array = finite_reals(name, values)
+    array = _arrays.finite_reals(name, values)
     if array.shape != (pairs,):
         msg = f"{name} must have shape ({pairs},), one factor a pair, got {array.shape}"
         raise ValueError(msg)

@@ -11,8 +11,6 @@ from ropewalk.frequencies._frequencies import (
     LARGEST_AXES,
     TWO_PI,
     Frequencies,
-    finite_reals,
-    number_between,
     sine,
 )
 
@@ -131,7 +129,7 @@ def from_radians(radians: ArrayLike, /) -> Frequencies:
     >>> rw.frequencies.from_radians([[1.0, 0.0, 0.25], [0.0, 1.0, -0.25]])
     <Frequencies from_radians(6 values): 3 pairs on 2 axes, wavelengths 6.28319 to inf>
     """
-    array = finite_reals("radians", radians)
+    array = _arrays.finite_reals("radians", radians)
     rows_fit = array.ndim == 1 or (array.ndim == 2 and 2 <= array.shape[0] <= LARGEST_AXES)
     if not rows_fit or array.size == 0:
         msg = (
@@ -202,7 +200,7 @@ def partial(dim: int, /, *, fraction: float, base: float = 10000.0) -> Frequenci
     array([1.   , 0.1  , 0.01 , 0.001])
     """
     dim, base = _arrays.even_dim(dim), _arrays.positive_number("base", base)
-    fraction = number_between("fraction", fraction, 0.0, 1.0)
+    fraction = _arrays.number_between("fraction", fraction, 0.0, 1.0)
     rotary_dim = int(fraction * dim)
     if rotary_dim < 2 or rotary_dim % 2:
         msg = (
@@ -268,7 +266,7 @@ def proportional(
     array([1. , 0.1, 0. , 0. ])
     """
     dim, base = _arrays.even_dim(dim), _arrays.positive_number("base", base)
-    fraction = number_between("fraction", fraction, 0.0, 1.0)
+    fraction = _arrays.number_between("fraction", fraction, 0.0, 1.0)
     factor = _arrays.positive_number("factor", factor)
     live = int(fraction * dim // 2)
     with localcontext(DIGITS):
@@ -331,6 +329,7 @@ def clipped(
     """
     dim, base = _arrays.even_dim(dim), _arrays.positive_number("base", base)
     pairs = _arrays.positive_integer("pairs", pairs, dim // 2)
+    hard = _arrays.boolean("hard", hard)
     with localcontext(DIGITS):
         turns = geometric(dim // 2, Decimal(base))
         kept = dim // 2 - pairs

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ropewalk import _arrays
-from ropewalk.frequencies._frequencies import DIGITS, number_between
+from ropewalk.frequencies._frequencies import DIGITS
 
 
 def xpos_scales(
@@ -77,8 +77,8 @@ def xpos_scales(
     rows, shape = _arrays.positions("positions", positions)
     dim = _arrays.even_dim(dim)
     largest = float(_arrays.LARGEST_POSITION)
-    scale_base = number_between("scale_base", scale_base, 1.0, largest)
-    centre = number_between("centre", centre, -largest, largest)
+    scale_base = _arrays.number_between("scale_base", scale_base, 1.0, largest)
+    centre = _arrays.number_between("centre", centre, -largest, largest)
     scales, _ = _arrays.result(None, (*shape, dim // 2), np.dtype(np.float64), positions)
     with localcontext(DIGITS):
         rates = [

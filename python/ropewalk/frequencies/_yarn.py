@@ -115,6 +115,7 @@ def yarn(
     if beta_fast < beta_slow:
         msg = f"beta_fast must not be below beta_slow, {beta_slow}, got {beta_fast}"
         raise ValueError(msg)
+    truncate = _arrays.boolean("truncate", truncate)
     with localcontext(DIGITS):
         low, high = (
             dim * (trained_length / (TWO_PI * Decimal(beta))).ln() / (2 * Decimal(base).ln())

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ropewalk import _arrays
-from ropewalk.frequencies._frequencies import finite_reals
 from ropewalk.geometry._points import norms
 from ropewalk.properties._measurement import (
     Measurement,
@@ -181,7 +180,7 @@ def relative_score(
     >>> relative_score(added, np.arange(16), shift=10**6, scale=scale).holds
     False
     """
-    at, further = finite_reals("positions", positions), finite_reals("shift", shift)
+    at, further = _arrays.finite_reals("positions", positions), _arrays.finite_reals("shift", shift)
     if not at.size:
         msg = f"positions must not be empty, got shape {at.shape}"
         raise ValueError(msg)
@@ -238,12 +237,13 @@ def length_independence(
     >>> length_independence(lambda n: rw.integer_encoding(range(n), 8, length=n), 10, 20)
     Measurement(value=0.45, bound=0.0)
     """
+    length = _arrays.positive_integer("length", length, _arrays.LARGEST_POSITION)
+    longer = _arrays.positive_integer("longer", longer, _arrays.LARGEST_POSITION)
+    if longer < length:
+        msg = f"longer must be at least the length {length}, got {longer}"
+        raise ValueError(msg)
     tables = []
-    for name, wanted in (("length", length), ("longer", longer)):
-        rows = _arrays.positive_integer(name, wanted, _arrays.LARGEST_POSITION)
-        if rows < length:
-            msg = f"longer must be at least the length {length}, got {rows}"
-            raise ValueError(msg)
+    for rows in (length, longer):
         table = table_of_reals("encode(length)", encode(rows))
         if len(table) != rows:
             msg = f"encode must return a row a position, {rows}, got shape {table.shape}"

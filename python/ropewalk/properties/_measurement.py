@@ -8,7 +8,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from ropewalk import _arrays
 from ropewalk.frequencies import Frequencies
-from ropewalk.frequencies._frequencies import finite_reals
 from ropewalk.frequencies._standard import _given_or_standard
 from ropewalk.geometry._points import as_reals
 
@@ -42,7 +41,7 @@ class Measurement:
 
 def reals(name: str, values: ArrayLike) -> NDArray[Any]:
     """Return finite data of a float type of NumPy's own, at least one number of it."""
-    array = _arrays.data(name, finite_reals(name, values))
+    array = _arrays.data(name, _arrays.finite_reals(name, values))
     if not array.size:
         msg = f"{name} must not be empty, got shape {array.shape}"
         raise ValueError(msg)

@@ -1,0 +1,166 @@
+"""What is taken for a number, an option or an array, and what is not, by every function alike."""
+
+import decimal
+import re
+from collections.abc import Callable
+from typing import Any, cast
+
+import numpy as np
+import pytest
+
+import ropewalk as rw
+
+F = rw.frequencies
+ONES = np.ones((3, 8))
+Call = Callable[[Any], object]
+
+
+def exactly(message: str) -> str:
+    return f"^{re.escape(message)}$"
+
+
+SWITCHES: dict[str, Call] = {
+    "truncate": lambda x: F.yarn(8, factor=2.0, trained_length=64, truncate=x),
+    "hard": lambda x: F.clipped(8, pairs=2, hard=x),
+    "turns": lambda x: F.axial(8, turns=x),
+    "interleaved": lambda x: F.mrope(8, sections=(2, 1, 1), interleaved=x),
+    "inverse": lambda x: rw.rotate(ONES, inverse=x),
+    "causal": lambda x: rw.attention(ONES, ONES, ONES, causal=x),
+    "bidirectional": lambda x: rw.bias.t5_buckets(3, bidirectional=x),
+}
+
+
+@pytest.mark.parametrize("value", ["no", 1, None, np.ones(2)], ids=repr)
+@pytest.mark.parametrize("name", SWITCHES)
+def test_a_switch_is_true_or_false(name: str, value: object) -> None:
+    with pytest.raises(TypeError, match=f"^{name} must be True or False, got "):
+        SWITCHES[name](value)
+
+
+NUMBERS: dict[str, Call] = {
+    "base": lambda x: F.standard(4, base=x),
+    "factor": lambda x: F.linear(4, factor=x),
+    "fraction": lambda x: F.partial(4, fraction=x),
+    "scale": lambda x: rw.embed([0], ONES, scale=x),
+    "scale_base": lambda x: F.xpos_scales(3, 4, scale_base=x),
+}
+INTEGERS: dict[str, Call] = {
+    "dim": F.standard,
+    "heads": lambda x: rw.split_heads(ONES, x),
+    "axis": lambda x: rw.softmax(ONES, axis=x),
+    "window": lambda x: rw.attention(ONES, ONES, ONES, window=(x, 0)),
+}
+
+
+@pytest.mark.parametrize("value", [True, np.False_, "1", 1j])
+@pytest.mark.parametrize("name", NUMBERS)
+def test_only_numbers_are_numbers(name: str, value: object) -> None:
+    with pytest.raises(TypeError, match=f"^{name} must be a real number, got "):
+        NUMBERS[name](value)
+
+
+@pytest.mark.parametrize("value", [True, np.False_, "1", 1.0])
+@pytest.mark.parametrize("name", INTEGERS)
+def test_only_integers_are_integers(name: str, value: object) -> None:
+    with pytest.raises(TypeError, match=f"^{name} must be an integer, got "):
+        INTEGERS[name](value)
+
+
+class Index:
+    """An integer in NumPy's sense."""
+
+    def __index__(self) -> int:
+        return 2
+
+
+def test_whatever_python_takes_for_an_index_is_an_integer() -> None:
+    weight, index = np.eye(8), cast("int", Index())
+    two, same = (
+        rw.multi_head_attention(
+            ONES, heads=heads, query_weight=weight, key_weight=weight, value_weight=weight
+        )
+        for heads in (2, index)
+    )
+    assert (two == same).all()
+    found = rw.properties.length_independence(lambda n: np.ones((n, 2)), index, index)
+    assert found.value == 0
+
+
+MASKED: dict[str, Call] = {
+    "radians": F.from_radians,
+    "directions": lambda x: F.mixed(8, directions=x),
+    "short_factors": lambda x: F.longrope(
+        4, short_factors=x, long_factors=x, trained_length=64, length=32
+    ),
+    "slopes": lambda x: rw.bias.alibi(x, 3),
+    "x": rw.properties.softmax_sum,
+    "positions": lambda x: rw.rotary_tables(x, 4),
+}
+
+
+@pytest.mark.parametrize("name", MASKED)
+def test_masks_are_not_lost(name: str) -> None:
+    values = np.ma.array([1.0, 0.5], mask=[False, True])
+    message = exactly(f"{name} must not be a masked array, whose mask would be lost")
+    with pytest.raises(TypeError, match=message):
+        MASKED[name](values)
+
+
+OUTS: dict[str, Call] = {
+    "sinusoidal_encoding": lambda out: rw.sinusoidal_encoding(range(3), 8, out=out),
+    "rotate": lambda out: rw.rotate(ONES, out=out),
+    "rotate_by": lambda out: rw.rotate_by(ONES, ONES[:, :4], ONES[:, :4], out=out),
+    "softmax": lambda out: rw.softmax(ONES, out=out),
+    "attention": lambda out: rw.attention(ONES, ONES, ONES, out=out),
+    "embed": lambda out: rw.embed([0, 1, 2], ONES, out=out),
+}
+
+
+@pytest.mark.parametrize("name", OUTS)
+@pytest.mark.parametrize("step", [1, 2])
+def test_no_result_is_written_behind_a_mask(name: str, step: int) -> None:
+    out = np.ma.array(np.zeros((3, 8 * step)), mask=True, hard_mask=True)[:, ::step]
+    message = exactly("out must not be a masked array, whose mask would be lost")
+    with pytest.raises(TypeError, match=message):
+        OUTS[name](out)
+    assert not out.data.any()
+
+
+HUGE: dict[str, Call] = {
+    "causal": SWITCHES["causal"],
+    "precision": lambda x: rw.softmax([1.0], precision=x),
+    "pairing": lambda x: rw.rotate(ONES, pairing=x),
+    "attention_factor": lambda x: F.yarn(8, factor=2.0, trained_length=64, attention_factor=x),
+    "centre": lambda x: F.xpos_scales(3, 4, centre=x),
+    "window": lambda x: rw.attention(ONES, ONES, ONES, window=x),
+}
+
+
+@pytest.mark.parametrize("name", HUGE)
+def test_integers_that_python_does_not_print_are_named(name: str) -> None:
+    with pytest.raises(
+        (TypeError, ValueError), match=f"^{name} must .* got an integer of 16610 bits"
+    ):
+        HUGE[name](10**5000)
+
+
+@pytest.mark.parametrize("scale_base", [np.float16(np.inf), np.float16(np.nan), 2**53 + 1])
+def test_bounds_hold_in_every_type(scale_base: Any) -> None:
+    with pytest.raises(ValueError, match=r"^scale_base must be a number from 1\.0 to "):
+        F.xpos_scales(3, 4, scale_base=scale_base)
+    narrow: Any = np.float16(512)
+    assert (F.xpos_scales(3, 4, scale_base=narrow) == F.xpos_scales(3, 4, scale_base=512)).all()
+
+
+@pytest.mark.parametrize("call", [rw.similarity, lambda a, b: rw.merge_attention([a, b], [a, b])])
+def test_half_types_do_not_mix(call: Callable[[Any, Any], object]) -> None:
+    bfloat16 = rw.sinusoidal_encoding(0, 2, dtype="bfloat16")
+    message = exactly("data must have dtypes that NumPy promotes to one, got bfloat16 and float16")
+    with pytest.raises(TypeError, match=message):
+        call(bfloat16, bfloat16.astype(np.float16))
+
+
+@pytest.mark.parametrize("precision", [1, 12])
+def test_articles_heed_no_decimal_context(precision: int) -> None:
+    with decimal.localcontext(prec=precision):
+        assert all(entry.reproduced() for entry in rw.articles.ledger("003", kind="V"))
