@@ -1,0 +1,193 @@
+"""Write the tables of a page from measured figures, each between its marks in the page.
+
+Run alone: python -m benchmarks.tables docs/performance.md docs/measurements/*.json
+"""
+
+import argparse
+import json
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+Record = Mapping[str, Any]
+Files = Mapping[str, Sequence[Record]]  # by the names of the processors' files
+Lines = dict[tuple[str, ...], dict[str, str]]  # a line's heads, and its cells by column
+
+RIVALS = ("NumPy", "PyTorch", "ONNX Runtime", "JAX")
+LEADS = {
+    "prefill": "attention, full",
+    "causal": "attention, causal",
+    "float64": "attention, full, float64",
+    "decode": "one query a head",
+    "grouped": "2, 4 or 8 query heads a key head",
+    "softmax": "softmax",
+    "fresh-rotary": "rotation, new result",
+}
+MARKED = re.compile(r"(?<=<!-- table: )(.*?)( -->\n).*?(?=<!-- end -->)", re.DOTALL)
+
+
+def fraction(record: Record) -> float:
+    return float(record["fraction"])
+
+
+def over(record: Record) -> float:
+    """Return our time over that of another call of ours."""
+    (seconds,) = record["ourselves"].values()
+    return float(record["seconds"] / seconds)
+
+
+def lead(record: Record) -> float:
+    """Return the fastest rival's time over ours."""
+    return float(min(record["rivals"].values()) / record["seconds"])
+
+
+def beside_numpy(record: Record) -> float:
+    return float(record["rivals"]["NumPy"] / record["seconds"])
+
+
+def number(value: float) -> str:
+    return f"{value:.2f}" if value < 10 else f"{value:.0f}"
+
+
+def span(values: Iterable[float]) -> str:
+    """Return the least and the greatest."""
+    found = sorted(values)
+    return f"{number(found[0])} to {number(found[-1])}" if found else ""
+
+
+def mean(values: Sequence[float]) -> float:
+    return math.exp(math.fsum(map(math.log, values)) / len(values))
+
+
+def markdown(corner: Sequence[str], lines: Lines) -> str:
+    """Return a table whose lines name their processor where it begins."""
+    columns = list(dict.fromkeys(column for line in lines.values() for column in line))
+    if all(column.replace(".", "").isdigit() for column in columns):
+        columns.sort(key=float)
+    rows = [[*corner, *columns], ["---"] * (len(corner) + len(columns))]
+    before = ""
+    for (processor, *heads), line in lines.items():
+        named = "" if processor == before else processor
+        rows.append([named, *heads, *(line.get(column, "") for column in columns)])
+        before = processor
+    return "".join(f"|{'|'.join(f' {cell} ' if cell else ' ' for cell in row)}|\n" for row in rows)
+
+
+def measured(records: Sequence[Record], part: str, threads: int) -> list[Record]:
+    return [record for record in records if (record["part"], record["threads"]) == (part, threads)]
+
+
+def peak(record: Record) -> float:
+    """Return the multiplications and additions a second of which a fraction is reached."""
+    case = record["case"]
+    operations = 4 * case["heads"] * case["tokens"] ** 2 * case["dim"]
+    return float(operations / record["limits"]["FMA peak"])
+
+
+def machines(files: Files) -> str:
+    """Say what was measured on, beside what, and when."""
+    lines: Lines = {}
+    for name, records in files.items():
+        first = records[0]
+        model = re.findall(r"(?:family|model): (\d+)", first["processor"])
+        peaks = [peak(measured(records, "prefill", threads)[0]) for threads in (1, 2)]
+        lines[f"[{name}](measurements/{name}.json)",] = {
+            "family and model": ", ".join(model),
+            "GFLOP/s in registers": "; ".join(f"{value / 1e9:.0f}" for value in peaks),
+            "compiler": first["compiler"],
+            **first["versions"],
+            "date": " ".join(dict.fromkeys(record["date"] for record in records)),
+            "commit": " ".join(dict.fromkeys(record["commit"] for record in records)),
+        }
+    return markdown(["processor"], lines)
+
+
+def leads(files: Files) -> str:
+    """Say how many times as fast as others we are."""
+    lines: Lines = {}
+    for name, records in files.items():
+        for part, title in LEADS.items():
+            one, two = (measured(records, part, threads) for threads in (1, 2))
+            line = lines[name, title] = {
+                rival: span(r["rivals"][rival] / r["seconds"] for r in one if rival in r["rivals"])
+                for rival in RIVALS
+            }
+            for head, several in (("the fastest", one), ("the fastest, 2 threads", two)):
+                line[head] = number(mean([lead(record) for record in several]))
+    return markdown(["processor", "case"], lines)
+
+
+def pivot(
+    part: str,
+    column: str,
+    rows: Sequence[str],
+    value: Callable[[Record], float] = fraction,
+    threads: Sequence[int] = (1, 2),
+    **only: object,
+) -> Callable[[Files], str]:
+    """Return what shows the figures of a part by the fields of their cases."""
+
+    def write(files: Files) -> str:
+        lines: Lines = {}
+        for name, records in files.items():
+            for record in (r for t in threads for r in measured(records, part, t)):
+                case = record["case"]
+                if all(case[field] == wanted for field, wanted in only.items()):
+                    line = lines.setdefault((name, *(str(case[field]) for field in rows)), {})
+                    cell, text = str(case[column]), number(value(record))
+                    line[cell] = f"{line[cell]}; {text}" if cell in line else text
+        return markdown(["processor", *rows[:-1], f"{rows[-1]}, by {column}"], lines)
+
+    return write
+
+
+def microseconds(files: Files) -> str:
+    """Say how long small calls take."""
+    lines: Lines = {}
+    for name, records in files.items():
+        for record in measured(records, "small", threads=1):
+            call = record["case"]["call"]
+            lines.setdefault((call,), {})[name] = f"{record['seconds'] * 1e6:.1f}"
+    return markdown(["call"], lines)
+
+
+TABLES: Mapping[str, Callable[[Files], str]] = {
+    "machines": machines,
+    "leads": leads,
+    "full attention": pivot("prefill", "tokens", ["dim"]),
+    "causal attention": pivot("causal", "tokens", ["dim"]),
+    "float64 attention": pivot("float64", "tokens", ["dim"]),
+    "options": pivot("options", "option", ["dim"], over, [1], tokens=2048),
+    "one query": pivot("decode", "MiB", ["queries a key head"]),
+    "several queries": pivot("grouped", "MiB", ["queries a key head"]),
+    "half caches": pivot("half-caches", "MiB", ["dtype"], over),
+    "softmax": pivot("softmax", "MiB", ["length"]),
+    "rotation": pivot("rotary", "MiB", ["layout", "pairing"]),
+    "rotation in place": pivot("in-place-rotary", "MiB", ["dtype", "pairing"]),
+    "tables": pivot("table", "MiB", ["dim"], dtype="float32", positions="in order"),
+    "tables beside NumPy": pivot(
+        "table", "positions", ["dtype"], beside_numpy, [1], MiB=4, dim=512
+    ),
+    "small calls": microseconds,
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.tables", description=__doc__)
+    parser.add_argument("page", type=Path, metavar="PAGE.md")
+    parser.add_argument("sources", type=Path, nargs="+", metavar="FILE.json")
+    given = parser.parse_args()
+    files = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in given.sources}
+
+    def filled(marked: re.Match[str]) -> str:
+        name, end = marked.groups()
+        return f"{name}{end}\n{TABLES[name](files)}\n"
+
+    page = given.page.read_text(encoding="utf-8")
+    given.page.write_text(MARKED.sub(filled, page), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
