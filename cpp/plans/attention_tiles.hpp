@@ -153,9 +153,8 @@ class Tiling {
     }
     std::int64_t parts() const { return parts_; } // of the keys of each tile
     Interval part(std::int64_t part) const {
-        return parts_ == 1
-                   ? Interval{0, a_.keys}
-                   : Interval{part * part_keys, std::min((part + 1) * part_keys, a_.keys)};
+        return parts_ == 1 ? Interval{0, a_.keys}
+                           : Interval{part * part_keys, std::min((part + 1) * part_keys, a_.keys)};
     }
     std::int64_t queries() const { return queries_; } // that share keys and values
     std::int64_t most() const { return most_; }       // queries of a tile
