@@ -176,9 +176,15 @@ def rows(given: tuple[ArrayLike, ...]) -> tuple[NDArray[Any], ...]:
     """Return data of one dtype whose features stand side by side, and that fit each other."""
     if _core.rows_fit_plainly(given):  # as they are, almost always
         return cast("tuple[NDArray[Any], ...]", given)
-    arrays = tuple(map(_arrays.data, _NAMES, given))
-    dtype = arrays[0].dtype
-    if not all(array.dtype is dtype for array in arrays):
+    query = _arrays.data("query", given[0])
+    others = [  # a list that is all three is converted once
+        query if x is given[0] else _arrays.data(name, x)
+        for name, x in zip(_NAMES[1:], given[1:], strict=False)
+    ]
+    arrays = (query, *others)
+    if _core.rows_fit_plainly(arrays):
+        return arrays
+    if {array.dtype for array in arrays} != {query.dtype}:
         dtype = _arrays.common_dtype(arrays)
         arrays = tuple(a if a.dtype == dtype else a.astype(dtype, order="C") for a in arrays)
     if not _core.rows_fit_plainly(arrays):
