@@ -134,7 +134,7 @@ def attention(
     compute in float32 and round at the end. float32 is summed in
     float32 over 128 keys and in float64 over those, so its error does not grow with the number of
     keys: for standard normal data it is below 2e-6. float64 errors are bounded by
-    ``delta sum_j a_j |v_j - o| + (2 + n) 2**-53 sum_j a_j |v_j|`` with weights ``a``, ``n`` keys
+    ``delta sum_j a_j |v_j - o| + (4 + 5 n / 4) 2**-53 sum_j a_j |v_j|`` with weights ``a``, ``n`` keys
     and `delta` the error of a logit, about ``dim 2**-53 scale sum |q k|``.
 
     The same bits whatever the number of threads, the other rows of the batch and the instruction
