@@ -118,7 +118,7 @@ void fill_matrices_of(Matrices kind, UpperSine upper, const Frequencies& frequen
 // upper_sine: whether the sine above the diagonal is positive.
 void fill_pair_matrices(const Frequencies& frequencies, const py::object& positions, py::array& out,
                         bool interleaved, bool upper_sine, double factor, int threads) {
-    fill_matrices_of(interleaved ? Matrices::neighbours : Matrices::halves,
+    fill_matrices_of(interleaved ? Matrices::interleaved : Matrices::half,
                      upper_sine ? UpperSine::positive : UpperSine::negative, frequencies, positions,
                      out, factor, threads);
 }

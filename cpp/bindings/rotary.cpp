@@ -27,7 +27,7 @@ RotaryData data_of(const py::array& x, py::array& out, const std::vector<std::in
                     {},
                     x.shape(rank - 1),
                     pairs,
-                    interleaved ? Pairing::neighbours : Pairing::halves};
+                    interleaved ? Pairing::interleaved : Pairing::half};
     require(pairs > 0 && 2 * pairs <= data.dim, "a rotary width within that of x");
     require(out.shape(rank - 1) == data.dim, "out of the shape of x");
     require(data.dim == 1 ||

@@ -51,7 +51,7 @@ struct Exact {
 enum class Ahead : std::uint8_t { nothing, next_rows, far_rows };
 
 // Rows of data whose pairs are to be turned: each of `rows` rows of a table turns `repeats` rows,
-// one after another, and as many in every copy. Tables of pairs of neighbours hold c s c s .., the
+// one after another, and as many in every copy. Tables of interleaved pairs hold c s c s .., the
 // others cosines and sines apart; they are of float32 for half types. Strides are in elements.
 struct Rotation {
     const void* x;
@@ -59,7 +59,7 @@ struct Rotation {
     std::int64_t rows, repeats;
     std::int64_t x_stride, y_stride;
     std::int64_t copies, x_copy, y_copy; // how many, and how far from one to the next
-    const void *cosines, *sines;         // of neighbours: both in `cosines`
+    const void *cosines, *sines;         // of interleaved pairs both in `cosines`
     std::int64_t pairs;                  // that are turned
     std::int64_t apart;                  // pairs of a row of the table, maybe more
     Ahead ahead;

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "plans/attention_task.hpp"
-#include "plans/frequencies.hpp"
+#include "plans/memory.hpp"
 #include "plans/pool.hpp"
 
 namespace ropewalk {

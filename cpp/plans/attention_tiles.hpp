@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "plans/attention.hpp"
-#include "plans/filling.hpp"
+#include "plans/memory.hpp"
 #include "targets/dispatch.hpp"
 
 namespace ropewalk {

@@ -95,11 +95,11 @@ void fill_matrices(const Frequencies& frequencies, const Positions& positions, d
                    Matrices kind, UpperSine upper, double* matrices, int threads) {
     const Frequencies& turning = frequencies.along(positions);
     const std::int64_t pairs = turning.pairs(), dim = 2 * pairs;
-    const bool halves = kind == Matrices::halves, blocks = kind == Matrices::blocks;
-    const std::int64_t apart = halves ? pairs : 1; // of the two columns of a pair
-    const std::int64_t width = blocks ? 2 : dim;   // of a matrix
+    const bool half = kind == Matrices::half, blocks = kind == Matrices::blocks;
+    const std::int64_t apart = half ? pairs : 1; // of the two columns of a pair
+    const std::int64_t width = blocks ? 2 : dim; // of a matrix
     const std::int64_t size = blocks ? 4 * pairs : dim * dim;
-    const std::int64_t next = blocks ? 4 : (halves ? 1 : 2) * (dim + 1); // from pair to pair
+    const std::int64_t next = blocks ? 4 : (half ? 1 : 2) * (dim + 1); // from pair to pair
     const double sign = upper == UpperSine::positive ? 1.0 : -1.0;
     const auto fill_matrix = [&](std::int64_t row, int) {
         double* const matrix = matrices + row * size;

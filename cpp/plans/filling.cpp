@@ -9,10 +9,6 @@
 
 namespace ropewalk {
 
-std::int64_t element_bytes(Type type) {
-    return type == Type::float64 ? 8 : type == Type::float32 ? 4 : 2;
-}
-
 namespace {
 
 Exact exact_of(decltype(Exact::fill) fill, Type type, double factor) {

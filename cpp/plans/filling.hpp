@@ -9,12 +9,6 @@
 
 namespace ropewalk {
 
-// Stores through the cache, or past it: these for memory that has been written before and is larger
-// than the cache.
-enum class Stores { cached, streamed };
-
-std::int64_t element_bytes(Type type);
-
 class Workspace;
 
 // As an Exact it writes what a kernel's rounding test leaves open.

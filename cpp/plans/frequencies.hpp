@@ -5,32 +5,16 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
-#include <new>
 #include <optional>
 #include <vector>
 
 #include "exact/sincos.hpp"
 #include "exact/turns.hpp"
+#include "plans/memory.hpp"
 #include "plans/positions.hpp"
 #include "targets/kernels.hpp"
 
 namespace ropewalk {
-
-// Doubles aligned to a cache line, not initialised.
-class Scratch {
-  public:
-    explicit Scratch(std::int64_t doubles)
-        : memory_(static_cast<double*>(
-              ::operator new(static_cast<std::size_t>(doubles) * sizeof(double), alignment))) {}
-    double* data() const { return memory_.get(); }
-
-  private:
-    static constexpr std::align_val_t alignment{64};
-    struct Free {
-        void operator()(double* p) const { ::operator delete(p, alignment); }
-    };
-    std::unique_ptr<double, Free> memory_;
-};
 
 enum class Precision { plain, precise };
 

@@ -92,7 +92,7 @@ struct Range {
     std::int64_t size() const { return end - begin; }
 };
 
-// Some rows of a table, as kernels want them: of neighbours both in `cosines`.
+// Some rows of a table, as kernels want them: both in `cosines` of interleaved pairs.
 struct TableRows {
     const char *cosines, *sines;
     std::int64_t row_bytes;
@@ -107,9 +107,9 @@ class Turning {
   public:
     Turning(const Kernels& kernels, const RotaryData& data, std::int64_t pairs, Stores stores)
         : kernels_(kernels), data_(data), pairs_(pairs), element_(element_bytes(data.type)),
-          rotate_((data.pairing == Pairing::neighbours
-                       ? kernels.rotate_neighbours
-                       : kernels.rotate_apart)[static_cast<int>(data.type)]),
+          rotate_((data.pairing == Pairing::interleaved
+                       ? kernels.rotate_interleaved
+                       : kernels.rotate_half)[static_cast<int>(data.type)]),
           streamed_(stores == Stores::streamed) {
         for (const RowAxis& axis : collapsed(as_they_lie(data.axes))) {
             (axis.own ? own_ : shared_).add(axis);
@@ -136,16 +136,17 @@ class Turning {
 
   private:
     // What kernels ask for, because the processor by itself fetches it too late: from some size on,
-    // of half types sooner, for their lines take more work. Rows of neighbours, one after another,
-    // take 1.1 to 1.4 times as long then on AMD's processors with a small first cache, and are not
-    // asked for where it is not known to be large. Below that size Intel's wait for the place of
-    // the results, which in place has just been read.
+    // of half types sooner, for their lines take more work. Rows of interleaved pairs, one after
+    // another, take 1.1 to 1.4 times as long then on AMD's processors with a small first cache, and
+    // are not asked for where it is not known to be large. Below that size Intel's wait for the
+    // place of the results, which in place has just been read.
     Ahead ahead() const {
-        const bool half = element_ == 2, neighbours = data_.pairing == Pairing::neighbours;
-        const std::int64_t far_bytes = std::int64_t{half ? 8 : 12} << 20, near_bytes = 256 << 10;
+        const bool half_type = element_ == 2, interleaved = data_.pairing == Pairing::interleaved;
+        const std::int64_t far_bytes = std::int64_t{half_type ? 8 : 12} << 20,
+                           near_bytes = 256 << 10;
         const bool intel = waits_for_second_cache();
         if (bytes() >= far_bytes) {
-            const bool asks = half || !neighbours || !inner_.own || intel;
+            const bool asks = half_type || !interleaved || !inner_.own || intel;
             return asks || has_large_first_cache() ? Ahead::far_rows : Ahead::nothing;
         }
         const bool asks = intel && bytes() >= near_bytes && data_.x != data_.y;
@@ -206,7 +207,7 @@ class Turning {
         rotate_(rotation);
         if (rotation.x == rotation.y)
             return;
-        if (data_.pairing == Pairing::halves) {
+        if (data_.pairing == Pairing::half) {
             copy(rotation, pairs_, data_.pairs);
             copy(rotation, data_.pairs + pairs_, 2 * data_.pairs);
         } else
@@ -281,10 +282,10 @@ int threads_for(const Turning& turning, int threads) {
 }
 
 // What one thread needs: some rows of the table.
-class Bench {
+class OwnTable {
   public:
-    Bench(const RotaryData& data, const Turning& turning, std::int64_t rows)
-        : halves_(data.pairing == Pairing::halves), element_(element_bytes(table_type(data.type))),
+    OwnTable(const RotaryData& data, const Turning& turning, std::int64_t rows)
+        : half_(data.pairing == Pairing::half), element_(element_bytes(table_type(data.type))),
           pairs_(data.pairs), memory_((turning.table_bytes(rows) + line) / 8),
           first_(reinterpret_cast<char*>(memory_.data())),
           second_(first_ + rows * pairs_ * element_) {
@@ -297,9 +298,9 @@ class Bench {
     }
 
     // Where a table goes: sines and cosines apart, or both.
-    void* first() const { return halves_ ? second_ : first_; }
-    void* second() const { return halves_ ? first_ : nullptr; }
-    TableRows table() const { return {first_, second_, (halves_ ? 1 : 2) * pairs_ * element_}; }
+    void* first() const { return half_ ? second_ : first_; }
+    void* second() const { return half_ ? first_ : nullptr; }
+    TableRows table() const { return {first_, second_, (half_ ? 1 : 2) * pairs_ * element_}; }
     // Of the pairs that move: no zero has a sign.
     void negate_sines(std::int64_t rows, std::int64_t moving) const {
         if (element_ == 8)
@@ -321,27 +322,27 @@ class Bench {
 
     template <class Value>
     void negate(std::int64_t rows, std::int64_t moving) const {
-        const std::int64_t step = halves_ ? 1 : 2;
-        auto* sines = reinterpret_cast<Value*>(halves_ ? second_ : first_) + (step - 1);
+        const std::int64_t step = half_ ? 1 : 2;
+        auto* sines = reinterpret_cast<Value*>(half_ ? second_ : first_) + (step - 1);
         for (std::int64_t row = 0; row < rows; ++row, sines += pairs_ * step)
             for (std::int64_t pair = 0; pair < moving; ++pair)
                 sines[pair * step] = -sines[pair * step];
     }
 
-    bool halves_;
+    bool half_;
     std::int64_t element_, pairs_;
     Scratch memory_;
     char *first_, *second_;
 };
 
-std::vector<Bench> benches_for(const RotaryData& data, const Turning& turning, const Tasks& tasks,
-                               int threads) {
-    std::vector<Bench> benches;
+std::vector<OwnTable> own_tables(const RotaryData& data, const Turning& turning, const Tasks& tasks,
+                                 int threads) {
+    std::vector<OwnTable> tables;
     const std::int64_t workers = std::min<std::int64_t>(threads, tasks.count());
-    benches.reserve(static_cast<std::size_t>(workers));
+    tables.reserve(static_cast<std::size_t>(workers));
     for (std::int64_t i = 0; i < workers; ++i)
-        benches.emplace_back(data, turning, tasks.most_rows());
-    return benches;
+        tables.emplace_back(data, turning, tasks.most_rows());
+    return tables;
 }
 
 // Queries and keys of every layer ask for the same rows: a table of the first positions is kept,
@@ -358,15 +359,15 @@ std::optional<TableRows> kept_table(const Kernels& kernels, const Frequencies& f
         !rows.in_array() && rows.step == 1 && rows.first >= 0 && rows.first + rows.count <= count;
     if (!holds || table_type(data.type) != Type::float32)
         return {};
-    const bool halves = data.pairing == Pairing::halves;
-    const Layout layout = halves ? Layout::apart : Layout::cosine_first;
+    const bool half = data.pairing == Pairing::half;
+    const Layout layout = half ? Layout::apart : Layout::cosine_first;
     if (rows.count < block_rows && !frequencies.has_first_rows(layout))
         return {};
-    const std::int64_t row_elements = (halves ? 1 : 2) * data.pairs;
+    const std::int64_t row_elements = (half ? 1 : 2) * data.pairs;
     constexpr std::int64_t line = 64, past = 16; // where NumPy's large arrays begin
     const auto table_in = [&](const Scratch& memory) {
         char* const first = reinterpret_cast<char*>(memory.data()) + past;
-        return Table{first, halves ? first + count * row_bytes / 2 : nullptr, row_elements, count,
+        return Table{first, half ? first + count * row_bytes / 2 : nullptr, row_elements, count,
                      frequencies.moving_pairs()};
     };
     const Scratch& kept = frequencies.first_rows(layout, [&] {
@@ -379,7 +380,7 @@ std::optional<TableRows> kept_table(const Kernels& kernels, const Frequencies& f
     });
     const Table table = table_in(kept);
     const auto* const first = static_cast<const char*>(table.first);
-    const TableRows whole{halves ? static_cast<const char*>(table.second) : first, first,
+    const TableRows whole{half ? static_cast<const char*>(table.second) : first, first,
                           row_elements * element_bytes(Type::float32)};
     return whole.from(rows.first);
 }
@@ -397,7 +398,7 @@ void rotate(const Kernels& kernels, const Frequencies& frequencies, const Positi
     const Turning turning(kernels, data, factor == 1.0 ? moving : data.pairs, stores);
     if (turning.bytes() == 0)
         return;
-    const bool halves = data.pairing == Pairing::halves;
+    const bool half = data.pairing == Pairing::half;
     const Positions rows = positions.simplified(shortest_progression);
     threads = threads_for(turning, threads);
     if (factor == 1.0 && direction == Direction::forwards)
@@ -410,8 +411,8 @@ void rotate(const Kernels& kernels, const Frequencies& frequencies, const Positi
             return run_tasks(tasks.count(), threads, Task(turn));
         }
     const Filling whole(kernels, turning_by, rows, factor, table_type(data.type),
-                        halves ? Layout::apart : Layout::cosine_first,
-                        {nullptr, nullptr, (halves ? 1 : 2) * data.pairs, rows.count, moving});
+                        half ? Layout::apart : Layout::cosine_first,
+                        {nullptr, nullptr, (half ? 1 : 2) * data.pairs, rows.count, moving});
     const bool in_blocks = is_long_progression(rows);
     std::optional<StepRows> steps;
     if (in_blocks)
@@ -420,21 +421,21 @@ void rotate(const Kernels& kernels, const Frequencies& frequencies, const Positi
         whole.grouped->unit_rows(whole.precision()); // before tasks run
     const Tasks tasks(turning, in_blocks ? Progression::rows_before(rows) : 0, threads);
 
-    const std::vector<Bench> benches = benches_for(data, turning, tasks, threads);
+    const std::vector<OwnTable> tables = own_tables(data, turning, tasks, threads);
     std::vector<Workspace> workspaces;
-    workspaces.reserve(benches.size());
-    for (const Bench& bench : benches) {
+    workspaces.reserve(tables.size());
+    for (const OwnTable& mine : tables) {
         workspaces.emplace_back(whole);
-        whole.elsewhere(bench.first(), bench.second(), rows.part(0, tasks.most_rows()))
+        whole.elsewhere(mine.first(), mine.second(), rows.part(0, tasks.most_rows()))
             .fill_standing(data.pairs);
     }
 
     const auto run = [&](std::int64_t task, int worker) {
-        const Bench& bench = benches[static_cast<std::size_t>(worker)];
+        const OwnTable& mine = tables[static_cast<std::size_t>(worker)];
         const Workspace& workspace = workspaces[static_cast<std::size_t>(worker)];
         const Range own = tasks.own(task);
         const Filling part =
-            whole.elsewhere(bench.first(), bench.second(), rows.part(own.begin, own.size()));
+            whole.elsewhere(mine.first(), mine.second(), rows.part(own.begin, own.size()));
         if (in_blocks)
             Progression(part, steps->rows(), Stores::cached).fill_all(workspace);
         else if (rows.in_array())
@@ -442,8 +443,8 @@ void rotate(const Kernels& kernels, const Frequencies& frequencies, const Positi
         else
             part.fill_rows(0, own.size(), workspace);
         if (direction == Direction::backwards)
-            bench.negate_sines(own.size(), moving);
-        turning.turn(own, tasks.shared(task), bench.table());
+            mine.negate_sines(own.size(), moving);
+        turning.turn(own, tasks.shared(task), mine.table());
     };
     run_tasks(tasks.count(), threads, Task(run));
 }
@@ -455,21 +456,21 @@ void rotate_by(const Kernels& kernels, const void* cosines, const void* sines,
         return;
     threads = threads_for(turning, threads);
     const Tasks tasks(turning, 0, threads);
-    const bool neighbours = data.pairing == Pairing::neighbours;
-    const std::vector<Bench> benches =
-        neighbours ? benches_for(data, turning, tasks, threads) : std::vector<Bench>{};
+    const bool interleaved = data.pairing == Pairing::interleaved;
+    const std::vector<OwnTable> tables =
+        interleaved ? own_tables(data, turning, tasks, threads) : std::vector<OwnTable>{};
     const TableRows whole{static_cast<const char*>(cosines), static_cast<const char*>(sines),
                           data.pairs * element_bytes(table_type(data.type))};
     const auto run = [&](std::int64_t task, int worker) {
         const Range own = tasks.own(task);
         TableRows table = whole.from(own.begin);
-        if (neighbours) {
-            const Bench& bench = benches[static_cast<std::size_t>(worker)];
+        if (interleaved) {
+            const OwnTable& mine = tables[static_cast<std::size_t>(worker)];
             if (data.type == Type::float64)
-                bench.interleave<double>(table.cosines, table.sines, own.size());
+                mine.interleave<double>(table.cosines, table.sines, own.size());
             else
-                bench.interleave<float>(table.cosines, table.sines, own.size());
-            table = bench.table();
+                mine.interleave<float>(table.cosines, table.sines, own.size());
+            table = mine.table();
         }
         turning.turn(own, tasks.shared(task), table);
     };

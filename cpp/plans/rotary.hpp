@@ -11,7 +11,7 @@
 
 namespace ropewalk {
 
-enum class Pairing { neighbours, halves };
+enum class Pairing { interleaved, half };
 
 // An axis of the data, but for the last one. Strides are in elements.
 struct RowAxis {

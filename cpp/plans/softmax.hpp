@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "plans/filling.hpp"
+#include "plans/memory.hpp"
 #include "targets/kernels.hpp"
 
 namespace ropewalk {

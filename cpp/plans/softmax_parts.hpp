@@ -5,8 +5,7 @@
 #include <cmath>
 #include <type_traits>
 
-#include "plans/filling.hpp"
-#include "plans/frequencies.hpp"
+#include "plans/memory.hpp"
 #include "plans/pool.hpp"
 #include "plans/softmax.hpp"
 

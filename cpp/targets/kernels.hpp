@@ -61,9 +61,9 @@ struct Kernels {
     void (*scale_plain_row)(double factor, std::int64_t groups, double* row);
     void (*scale_precise_row)(double factor, std::int64_t groups, double* row);
 
-    // y = x turned, in data of that type: pairs of neighbours, or of features apart.
-    void (*rotate_neighbours[types])(const Rotation& rows);
-    void (*rotate_apart[types])(const Rotation& rows);
+    // y = x turned, in data of that type: interleaved pairs, or a half beside the other.
+    void (*rotate_interleaved[types])(const Rotation& rows);
+    void (*rotate_half[types])(const Rotation& rows);
 
     // Rows of data of that type, from memory, null where that would round, and back, to half
     // types by way of float32; null where that would widen.

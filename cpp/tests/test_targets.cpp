@@ -65,7 +65,7 @@ Bytes rotations(const Kernels& kernels) {
     constexpr std::int64_t heads = 3, rows = 29, dim = 77;
     Bytes all;
     for (const Type type : all_types)
-        for (const Pairing pairing : {Pairing::neighbours, Pairing::halves}) {
+        for (const Pairing pairing : {Pairing::interleaved, Pairing::half}) {
             const Bytes x = data_of(type, heads * rows * dim, 2);
             Bytes y(x.size());
             const RotaryData data{
@@ -87,12 +87,12 @@ Bytes rotations_without_gaps(const Kernels& kernels) {
     constexpr std::int64_t copy = rows * repeats * width;
     Bytes all;
     for (const Type type : all_types)
-        for (const bool halves : {false, true}) {
+        for (const bool half : {false, true}) {
             const Bytes x = data_of(type, copies * copy, 8);
             const Bytes table =
                 data_of(type == Type::float64 ? type : Type::float32, rows * repeats * width, 9);
             const auto rotate =
-                (halves ? kernels.rotate_apart : kernels.rotate_neighbours)[static_cast<int>(type)];
+                (half ? kernels.rotate_half : kernels.rotate_interleaved)[static_cast<int>(type)];
             for (const Ahead ahead : {Ahead::nothing, Ahead::next_rows, Ahead::far_rows})
                 for (const bool streamed : {false, true})
                     for (const std::int64_t some : {std::int64_t{1}, repeats}) {
