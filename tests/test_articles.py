@@ -21,8 +21,9 @@ from tests import reference
 from tests.reference import Real, mp
 
 import ropewalk as rw
+from ropewalk._arrays import Lang
 from ropewalk.articles import Entry, Table, ledger
-from ropewalk.articles._ledger import ARTICLES, KINDS, Lang, Verdict
+from ropewalk.articles._ledger import ARTICLES, KINDS, Verdict
 
 ROOT = Path(__file__).parents[1]
 ID = r"[FVGCSNE]\d{3}\.\d+"

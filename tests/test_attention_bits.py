@@ -258,8 +258,11 @@ def test_of_keys_that_lie_apart_those_that_are_seen_are_met(
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 def test_half_types_get_what_float32_gets(dtype: str, queries: int) -> None:
     arguments = data(dtype, queries=queries, keys=310)
-    expected = rw.attention(*(x.astype(np.float32) for x in arguments))
-    assert_same_bits(rw.attention(*arguments), expected.astype(DTYPES[dtype]))
+    widened = [x.astype(np.float32) for x in arguments]
+    given: list[dict[str, Any]] = [{}, {"causal": True, "offset": 10, "softcap": 5.0}]
+    for options in given:
+        expected = rw.attention(*widened, **options)
+        assert_same_bits(rw.attention(*arguments, **options), expected.astype(DTYPES[dtype]))
     no_keys = [x[..., :0, :] for x in arguments[1:]]
     assert not rw.attention(arguments[0], *no_keys).any()
 

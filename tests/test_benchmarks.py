@@ -19,7 +19,7 @@ import pytest
 from benchmarks.figures import Figure, as_table
 from benchmarks.measure import Bench, check, interleaved, warm
 from benchmarks.parts import PARTS
-from benchmarks.tables import LEADS, TABLES, leads, pivot
+from benchmarks.tables import LEADS, TABLES, leads, losses, pivot
 
 ROOT = Path(__file__).parents[1]
 SVG = "{http://www.w3.org/2000/svg}"
@@ -108,20 +108,31 @@ def test_figures_of_a_part_stand_by_the_fields_of_their_cases() -> None:
     ]
 
 
-def test_leads_are_seconds_of_rivals_over_ours() -> None:
+def test_leads_are_seconds_of_rivals_over_ours_and_losses_are_named() -> None:
     def records(part: str) -> list[dict[str, Any]]:
         rivals = [{"NumPy": 4.0, "JAX": 6.0}, {"NumPy": 2.0, "JAX": 40.0}]
         return [
-            {"part": part, "threads": threads, "seconds": seconds, "rivals": others}
-            for threads, seconds in ((1, 2.0), (2, 1.0))
-            for others in rivals
+            {
+                "part": part,
+                "threads": threads,
+                "case": {"dim": i, "tokens": 8},
+                "seconds": seconds,
+                "rivals": others,
+            }
+            for threads, seconds in ((1, 2.0), (2, 2.5))
+            for i, others in enumerate(rivals)
         ]
 
-    table = leads({"one": [record for part in LEADS for record in records(part)]})
-    assert (
-        table.splitlines()[2]
-        == "| one | attention, full | 1.00 to 2.00 | | | 3.00 to 20 | 1.41 | 2.83 |"
-    )
+    files = {"one": [record for part in LEADS for record in records(part)]}
+    line = leads(files).splitlines()[2]
+    of_all = "1.41 (1.00) | | | 7.75 (3.00) | 1.41 (1.00) | 1.13 (0.80)"
+    assert line == f"| one | attention, full | {of_all} |"
+    assert losses(files).splitlines()[:4] == [
+        "| processor | | case | faster | 1 thread | 2 threads |",
+        "| --- | --- | --- | --- | --- | --- |",
+        "| one | attention, full | dim 1, tokens 8 | NumPy | | 0.80 |",
+        "| | attention, causal | dim 1, tokens 8 | NumPy | | 0.80 |",
+    ]
 
 
 def test_without_a_compiler_there_are_no_limits(tmp_path: Path) -> None:

@@ -610,11 +610,3 @@ def test_ids_must_be_integers_and_have_an_axis() -> None:
     )
     with pytest.raises(ValueError, match=exactly(message)):
         bias.packed_mask(np.zeros((2, 4), int), np.zeros((3, 4), int))
-
-
-# Names
-
-
-def test_the_names_are_sorted_and_exist() -> None:
-    assert bias.__all__ == sorted(bias.__all__)
-    assert [name for name in bias.__all__ if not hasattr(bias, name)] == []

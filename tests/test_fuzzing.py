@@ -1,5 +1,6 @@
-"""Every public function, whatever it is called with, gives a result or one of three errors.
+"""Public functions, whatever they are called with, give a result or one of three errors.
 
+All of `ropewalk`, `articles`, `bias`, `frequencies`, `geometry` and `properties` but the scorecard.
 Arguments are drawn by their names: mostly what such an argument may be, now and then anything.
 ``FUZZ_EXAMPLES=2000`` in the environment draws that many calls of each function, new ones each
 time.
@@ -29,7 +30,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     for name in module.__all__
     if inspect.isroutine(vars(module).get(name))
 }
-# A scorecard takes a second and has tests of its own.
+# It takes a second and has tests of its own.
 FUNCTIONS.pop("ropewalk.properties.scorecard")
 
 SHAPES = [
@@ -99,7 +100,7 @@ ANYTHING = st.one_of(
 
 OF_NAME: dict[str, SearchStrategy[Any]] = {
     "angles": some(["exact", "float32"]),
-    "article": some(["001", "005", "006"]),
+    "article": some(["001", "003", "005"]),
     "axis": st.integers(-2, 1),
     "config": some([{"model_type": "llama", "hidden_size": 64, "num_attention_heads": 4}, {}]),
     "direction": arrays([(2,)]),
@@ -108,7 +109,7 @@ OF_NAME: dict[str, SearchStrategy[Any]] = {
     "dtype": some([np.float32, "f2", "bfloat16", np.float64, "i4", "nonsense"]),
     "dims": some([[2, 4], [8]]),
     "encode": st.just(lambda length: rw.sinusoidal_encoding(range(length), 4)),
-    "encoding": st.just(lambda x: rw.sinusoidal_encoding(range(len(x)), 4)),
+    "encoding": arrays([(3, 4)] * 3 + [(4,)]),
     "fraction": some([0.5, 1.0, 0.3]),
     "frequencies": frequencies(),
     "heads": some([1, 2, 4, 3]),
@@ -116,7 +117,7 @@ OF_NAME: dict[str, SearchStrategy[Any]] = {
     "key_lengths": some([0, 2, [1, 3]]),
     "kind": some(["F", "V", "E"]),
     "lang": some(["en", "ja"]),
-    "layout": some(["blocks", "alternating", "interleaved"]),
+    "layout": some(["restarted", "dealt", "alternating", "blocks"]),
     "lses": arrays([(2, 3), (3,)]),
     "mask": arrays([(3, 3), (3,), (2, 1, 3)]).map(lambda values: values > 0),
     "measure": some(["inner", "cosine", "euclidean"]),

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from tests import reference
 
 import ropewalk as rw
-from ropewalk import properties
 from ropewalk.properties import (
     Measurement,
     entropy,
@@ -54,11 +53,6 @@ def sinusoids(length: int, dim: int, dtype: str) -> NDArray[Any]:
 
 
 # Modules and measurements
-
-
-def test_the_names_are_sorted_and_exist() -> None:
-    assert properties.__all__ == sorted(properties.__all__)
-    assert [name for name in properties.__all__ if not hasattr(properties, name)] == []
 
 
 def test_a_measurement_holds_up_to_its_bound() -> None:

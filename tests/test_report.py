@@ -16,9 +16,9 @@ from PIL import Image
 from playwright.sync_api import Browser, Page, Route, sync_playwright
 
 import ropewalk as rw
+from ropewalk._arrays import Lang
 from ropewalk._report import Report
 from ropewalk.articles import Entry
-from ropewalk.articles._ledger import Lang
 
 # Elements that have no end tag.
 VOID = {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "wbr"}

@@ -28,7 +28,8 @@ from ropewalk import (
     show_config,
     sinusoidal_encoding,
 )
-from ropewalk.articles._ledger import ARTICLES, LANGUAGES, Verdict
+from ropewalk._arrays import LANGUAGES
+from ropewalk.articles._ledger import ARTICLES, Verdict
 
 Positions = range | NDArray[Any]
 

@@ -21,6 +21,8 @@ LARGEST_WINDOW = 2**62  # more than any two positions are apart, and no overflow
 STREAMED_BYTES = 12 << 20
 # New memory of so many bytes comes from the system each time; less has often been used before.
 MAPPED_BYTES = 32 << 20
+Lang = Literal["en", "ja"]
+LANGUAGES = ("en", "ja")
 Pairing = Literal["interleaved", "half"]
 Window = tuple[int | None, int | None]
 Precision = Literal["float64"]
@@ -316,6 +318,15 @@ def _checked_dtype(name: str, dtype: np.dtype[Any]) -> np.dtype[Any]:
     raise TypeError(msg)
 
 
+def empty(shape: tuple[int, ...], dtype: np.dtype[Any] = _FLOAT64) -> NDArray[Any]:
+    """Return a new array, or say that no memory holds it."""
+    try:
+        return np.empty(shape, dtype)
+    except ValueError:  # NumPy checks that the size fits a pointer before it allocates
+        msg = f"a result of shape {shape} and dtype {dtype} is larger than any memory"
+        raise ValueError(msg) from None
+
+
 def result(
     out: object, shape: tuple[int, ...], dtype: np.dtype[Any], *inputs: object
 ) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -325,11 +336,7 @@ def result(
     The `inputs`, as they came and as the core takes them, are read while the result is written.
     """
     if out is None:
-        try:
-            array = np.empty(shape, dtype)
-        except ValueError:  # NumPy checks that the size fits a pointer before it allocates
-            msg = f"a result of shape {shape} and dtype {dtype} is larger than any memory"
-            raise ValueError(msg) from None
+        array = empty(shape, dtype)
         return array, array
     out = _checked_out(out, shape, dtype)
     _refuse_shared_memory(out, inputs, "another argument")
@@ -388,8 +395,8 @@ def row_result(
     """
     source = with_rows(array)
     if out is None:
-        empty = np.empty(array.shape, array.dtype)
-        return empty, source, empty
+        target = np.empty(array.shape, array.dtype)
+        return target, source, target
     out = _checked_out(out, array.shape, array.dtype)
     in_place = out is array or np.shares_memory(out, array)
     if in_place and not _same_memory(out, array):

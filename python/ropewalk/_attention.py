@@ -66,7 +66,7 @@ def attention(
         Query ``i`` sees key ``j`` only where ``j <= i + offset``.
     offset : int or array_like of int, optional
         The position of the first query minus that of the first key, for `causal`, `window` and
-        `slopes`. 0 where both lengths are equal; where they differ it must be said: 0 aligns the
+        `slopes`. 0 where both lengths are equal; where they differ it must be given: 0 aligns the
         first query with the first key, ``key length - query length`` the last with the last, as
         queries that continue a cache. An array has a value for each index of the leading axes
         without the heads: it broadcasts to ``shape[:-3]`` from four dimensions on, else to
@@ -78,14 +78,14 @@ def attention(
         True where a query sees a key. It broadcasts, aligned right.
     bias : array_like, shape (..., query length, key length), optional
         What is added to the scaled products. It broadcasts, aligned right. -inf masks as `mask`
-        does; every finite number is a number.
+        does; finite numbers, `finfo.min` too, are added like any other.
     slopes : array_like, optional
         ALiBi: adds ``-slope |i + offset - j|``. Finite; broadcasts to the leading axes, one slope a
         head.
     key_lengths : int or array_like of int, optional
         How many keys are valid, from the first on; shaped as `offset`. Does not move the queries.
     scale : float, optional
-        What the products are multiplied by, finite; ``1 / sqrt(dim)`` where it is not said.
+        What the products are multiplied by, finite; ``1 / sqrt(dim)`` unless given.
     softcap : float, optional
         Logits become ``softcap * tanh(logits / softcap)``, before biases and masks. Positive.
     sinks : array_like, optional
@@ -125,8 +125,8 @@ def attention(
     The order is scale, softcap, bias and slopes, masks, softmax with sinks. Masked keys and values
     are never looked at, even where they hold NaN; NaN and infinities that a query does see follow
     IEEE rules, and a NaN or +inf logit makes the whole row NaN. A logit of -inf masks its key,
-    however it came. A weight below 2**-100 of the largest (2**-1022 in float64) is 0. Values may
-    overflow from the 128th part of the largest number on.
+    however it came. A weight below 2**-100 of the largest (2**-1022 in float64) is 0. Values
+    larger than a 128th of the largest finite number may overflow.
 
     No array of query length times key length is made: what is needed beside the result does not
     grow with the lengths, but for a copy of the keys and values of a head, up to 2**24 elements,
@@ -134,8 +134,8 @@ def attention(
     compute in float32 and round at the end. float32 is summed in
     float32 over 128 keys and in float64 over those, so its error does not grow with the number of
     keys: for standard normal data it is below 2e-6. float64 errors are bounded by
-    ``delta sum_j a_j |v_j - o| + (4 + 5 n / 4) 2**-53 sum_j a_j |v_j|`` with weights ``a``, ``n`` keys
-    and `delta` the error of a logit, about ``dim 2**-53 scale sum |q k|``.
+    ``delta sum_j a_j |v_j - o| + (4 + 5 n / 4) 2**-53 sum_j a_j |v_j|`` with weights ``a``, ``n``
+    keys and `delta` the error of a logit, about ``dim 2**-53 scale sum |q k|``.
 
     The same bits whatever the number of threads, the other rows of the batch and the instruction
     set. Calls with few queries a head, up to eight (four in float64), may differ in the last bits

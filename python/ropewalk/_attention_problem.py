@@ -78,14 +78,12 @@ class Problem:
 
     def result(self, out: NDArray[Any] | None) -> tuple[NDArray[Any], NDArray[Any]]:
         shape = (*self.leading, self.queries, self.arrays[2].shape[-1])
-        if out is None:
-            return _arrays.result(None, shape, self.dtype)
         scalars = (self.offset, self.key_lengths, self.slopes, self.sinks)
         inputs = (*self.given, *self.arrays, self.mask, self.bias, *scalars)
         return _arrays.result(out, shape, self.dtype, *inputs)
 
     def scores(self) -> NDArray[Any]:
-        return _arrays.result(None, self.pairs, self.computed)[0]
+        return _arrays.empty(self.pairs, self.computed)
 
     def lse(self) -> NDArray[np.float64]:
         return np.empty(self.pairs[:-1])

@@ -94,7 +94,7 @@ def integer_encoding(
             msg = f"positions must be from 0 to below the length {length}, got {outside[0]:.17g}"
             raise ValueError(msg)
         values = values / length
-    result, _ = _arrays.result(None, (*shape, dim), np.dtype(np.float64))
+    result = _arrays.empty((*shape, dim))
     result[...] = values
     return result
 
@@ -178,7 +178,7 @@ def binary_encoding(
         largest = f"2**{bits} - 1, which {bits} bits hold"
         msg = f"positions must be whole numbers from 0 to {largest}, got {wrong[0]:.17g}"
         raise ValueError(msg)
-    result, _ = _arrays.result(None, (*shape, dim), np.dtype(np.float64))
+    result = _arrays.empty((*shape, dim))
     digits = whole >> (shifts if order == "lsb" else shifts[::-1]) & 1
     result[...] = np.repeat(digits, dim // bits, axis=-1)
     return result
@@ -369,7 +369,7 @@ def shift_matrix(
     interleaved, sine_first = _arrays.is_interleaved(pairing), _is_sine_first(order)
     rows, shape = _arrays.positions("offset", offset, turning.axes)
     dim = 2 * len(turning)
-    result, _ = _arrays.result(None, (*shape, dim, dim), np.dtype(np.float64))
+    result = _arrays.empty((*shape, dim, dim))
     _core.fill_matrices(
         turning._turns, rows, result, interleaved, sine_first, 1.0, get_num_threads()
     )
@@ -439,9 +439,7 @@ def position_kernel(
     """
     turning = _given_or_standard(dim, base, frequencies)
     rows, shape = _arrays.positions("offsets", offsets, turning.axes)
-    cosines, sines = (
-        _arrays.result(None, (*shape, len(turning)), np.dtype(np.float64))[0] for _ in range(2)
-    )
+    cosines, sines = (_arrays.empty((*shape, len(turning))) for _ in range(2))
     _core.fill_tables(turning._turns, rows, cosines, sines, 1.0, get_num_threads())
     sums = [math.fsum(row.tolist()) for row in cosines.reshape(-1, len(turning))]
     return np.array(sums, dtype=np.float64).reshape(shape)
@@ -512,7 +510,7 @@ def grid_positions(
     if normalise is not None:
         _arrays.choice("normalise", normalise, ("separate", "min", "max"))
     dtype: np.dtype[Any] = np.dtype(np.int64 if normalise is None else np.float64)
-    result, _ = _arrays.result(None, (*sizes, len(sizes)), dtype, shape)
+    result = _arrays.empty((*sizes, len(sizes)), dtype)
     for axis, size in enumerate(sizes):
         cells: NDArray[Any] = np.arange(size)
         if normalise is not None:

@@ -106,9 +106,8 @@ def rotary_tables(
     pairs, factor = len(turning), turning.attention_factor
     if angles == "float32":
         rows, turning = _float32_angles(rows, turning), _RADIAN
-    cosines, core_cosines = _arrays.result(None, (*shape, pairs), dtype)
-    sines, core_sines = _arrays.result(None, (*shape, pairs), dtype)
-    _core.fill_tables(turning._turns, rows, core_cosines, core_sines, factor, get_num_threads())
+    cosines, sines = (_arrays.empty((*shape, pairs), dtype) for _ in range(2))
+    _core.fill_tables(turning._turns, rows, cosines, sines, factor, get_num_threads())
     return cosines, sines
 
 

@@ -73,7 +73,7 @@ def rotation_matrix(
     interleaved = _arrays.is_interleaved(pairing)
     rows, shape = _arrays.positions("positions", positions, turning.axes)
     width = 2 * len(turning)
-    result, _ = _arrays.result(None, (*shape, width, width), np.dtype(np.float64))
+    result = _arrays.empty((*shape, width, width))
     upper_sine, factor = False, turning.attention_factor
     _core.fill_matrices(
         turning._turns, rows, result, interleaved, upper_sine, factor, get_num_threads()
@@ -129,7 +129,7 @@ def rotation_blocks(
     turning = _given_or_standard(dim, base, frequencies)
     rows, shape = _arrays.positions("positions", positions, turning.axes)
     shape = (*shape, len(turning), 2, 2)
-    result, _ = _arrays.result(None, shape, np.dtype(np.float64))
+    result = _arrays.empty(shape)
     factor = turning.attention_factor
     _core.fill_blocks(turning._turns, rows, result, factor, get_num_threads())
     return result
@@ -187,10 +187,10 @@ def phases(
     """
     turning = _given_or_standard(dim, base, frequencies)
     rows, shape = _arrays.positions("positions", positions, turning.axes)
-    real, core = _arrays.result(None, (*shape, 2 * len(turning)), np.dtype(np.float64))
+    real = _arrays.empty((*shape, 2 * len(turning)))
     interleaved, sine_first, streamed, factor = True, False, False, turning.attention_factor
     _core.fill_sinusoidal(
-        turning._turns, rows, core, interleaved, sine_first, factor, streamed, get_num_threads()
+        turning._turns, rows, real, interleaved, sine_first, factor, streamed, get_num_threads()
     )
     result: NDArray[np.complex128] = real.view(np.complex128)
     return result

@@ -173,9 +173,7 @@ def logsumexp(x: ArrayLike, /, *, axis: int = -1, mask: ArrayLike | None = None)
     array = _arrays.data("x", x)
     along = _arrays.axis_of(axis, array)
     counts = _counts(mask, array)
-    if not array.flags.aligned:
-        array = array.copy()
-    source = _with_last(array, along)
+    source = _with_last(_arrays.aligned(array), along)
     sums = np.empty(source.shape[:-1])
     if sums.size:
         _core.logsumexp(

@@ -109,7 +109,7 @@ def test_a_figure_is_made_only_where_none_is_given(ax: Axes) -> None:
         (WEIGHTS, {"key_tokens": ["a"]}, "key_tokens must be 3 strings, got 1"),
         (WEIGHTS, {"query": 3}, "query must be an integer from 0 to 2, got 3"),
         (WEIGHTS, {"query": -1}, "query must be an integer from 0 to 2, got -1"),
-        (WEIGHTS, {"lang": "fr"}, "lang must be 'en' or 'ja', got 'fr'"),
+        (WEIGHTS, {"lang": "fr"}, "lang must be one of 'en', 'ja', got 'fr'"),
     ],
 )
 def test_a_wrong_value_is_refused(ax: Axes, weights: Any, options: Any, message: str) -> None:

@@ -120,7 +120,7 @@ def test_every_drawing_speaks_japanese(draw: Drawing, monkeypatch: pytest.Monkey
 
 @pytest.mark.parametrize("draw", DRAWINGS)
 def test_an_unknown_language_is_refused(draw: Drawing) -> None:
-    with pytest.raises(ValueError, match="lang must be 'en' or 'ja', got 'fr'"):
+    with pytest.raises(ValueError, match="lang must be one of 'en', 'ja', got 'fr'"):
         draw(ax=axes_for(draw), lang="fr")
 
 

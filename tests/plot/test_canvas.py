@@ -97,7 +97,7 @@ def test_labels_are_english_where_no_font_is_found(
 
 @pytest.mark.parametrize("draw", DRAWINGS)
 def test_an_unknown_language_is_refused(draw: Drawing) -> None:
-    with pytest.raises(ValueError, match="lang must be 'en' or 'ja', got 'fr'"):
+    with pytest.raises(ValueError, match="lang must be one of 'en', 'ja', got 'fr'"):
         draw(TABLE, ax=Figure().add_subplot(), lang="fr")
 
 
@@ -106,7 +106,7 @@ def test_an_unknown_language_is_refused(draw: Drawing) -> None:
 def test_what_is_refused_leaves_no_figure(name: str) -> None:
     plt.close("all")
     lang: Any = "fr"
-    with pytest.raises(ValueError, match="lang must be 'en' or 'ja', got 'fr'"):
+    with pytest.raises(ValueError, match="lang must be one of 'en', 'ja', got 'fr'"):
         EXAMPLES[name](lang)
     for draw in (rw.plot.projection, rw.plot.inner_product, rw.plot.matrix_product):
         with pytest.raises(ValueError, match="must"):

@@ -103,6 +103,6 @@ def test_every_word_is_japanese_where_a_font_is_found(
 
 
 def test_an_unknown_language_is_refused(ax: Axes) -> None:
-    with pytest.raises(ValueError, match="lang must be 'en' or 'ja', got 'fr'"):
+    with pytest.raises(ValueError, match="lang must be one of 'en', 'ja', got 'fr'"):
         rw.plot.transformer(ax=ax, lang="fr")  # type: ignore[arg-type]
     assert not ax.texts

@@ -142,7 +142,7 @@ def test_drawings_with_words_speak_japanese(draw: str, monkeypatch: pytest.Monke
 @pytest.mark.parametrize("draw", SPEAKING)
 def test_an_unknown_language_is_refused(draw: str) -> None:
     plt.switch_backend("agg")
-    with pytest.raises(ValueError, match="lang must be 'en' or 'ja', got 'fr'"):
+    with pytest.raises(ValueError, match="lang must be one of 'en', 'ja', got 'fr'"):
         SPEAKING[draw](lang="fr")
     plt.close("all")
 

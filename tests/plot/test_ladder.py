@@ -81,7 +81,7 @@ def test_every_drawing_speaks_japanese(
 
 @pytest.mark.parametrize("draw", DRAWINGS)
 def test_an_unknown_language_is_refused(ax: Axes, draw: Drawing) -> None:
-    with pytest.raises(ValueError, match="lang must be 'en' or 'ja', got 'fr'"):
+    with pytest.raises(ValueError, match="lang must be one of 'en', 'ja', got 'fr'"):
         draw(ax=ax, lang="fr")
 
 
@@ -274,7 +274,7 @@ def test_an_animation_speaks_japanese(ax: Axes, monkeypatch: pytest.MonkeyPatch)
     frames = frames_of(rw.plot.moving_vector(np.eye(2), ax=ax, lang="ja"), ax)
     assert [title for title, _ in frames] == ["位置 0", "位置 1"]
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("i (次元)", "値")
-    with pytest.raises(ValueError, match="lang must be 'en' or 'ja', got 'fr'"):
+    with pytest.raises(ValueError, match="lang must be one of 'en', 'ja', got 'fr'"):
         rw.plot.moving_vector(np.eye(2), ax=ax, lang="fr")
 
 

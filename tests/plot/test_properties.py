@@ -249,5 +249,5 @@ def test_axes_and_labels_must_be_as_many_as_needed(panels: list[Axes]) -> None:
         rw.plot.temperature(MEASURED, ax=panels[:1])
     with pytest.raises(ValueError, match=r"^labels must be 2 strings, got 1$"):
         rw.plot.temperature(MEASURED, labels=["one"], ax=panels)
-    with pytest.raises(ValueError, match=r"^lang must be 'en' or 'ja', got 'fr'$"):
+    with pytest.raises(ValueError, match=r"^lang must be one of 'en', 'ja', got 'fr'$"):
         rw.plot.scorecard(CARD, lang="fr")

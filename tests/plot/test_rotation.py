@@ -88,7 +88,7 @@ def test_every_drawing_speaks_japanese(
 
 @pytest.mark.parametrize("draw", DRAWINGS)
 def test_an_unknown_language_is_refused(ax: Axes, draw: Drawing) -> None:
-    with pytest.raises(ValueError, match="lang must be 'en' or 'ja', got 'fr'"):
+    with pytest.raises(ValueError, match="lang must be one of 'en', 'ja', got 'fr'"):
         draw(ax=ax, lang="fr")
 
 

@@ -142,5 +142,5 @@ def test_a_refusal_draws_nothing(ax: Axes) -> None:
 
 
 def test_an_unknown_language_is_refused(ax: Axes) -> None:
-    with pytest.raises(ValueError, match="lang must be 'en' or 'ja', got 'fr'"):
+    with pytest.raises(ValueError, match="lang must be one of 'en', 'ja', got 'fr'"):
         rw.plot.wavelengths({"standard": standard(8)}, ax=ax, lang="fr")

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from tests.plot.examples import EXAMPLES, figures_of
 
 import ropewalk as rw
-from ropewalk.plot._canvas import Lang
+from ropewalk._arrays import Lang
 
 names = pytest.mark.parametrize("name", rw.plot.__all__)
 styles = pytest.mark.parametrize("style", ["default", "dark_background"])

@@ -119,7 +119,7 @@ def test_columns_are_even_and_at_most_sixteen(ax: Axes, columns: int) -> None:
         ({"positions": range(3)}, r"positions must have shape \(2,\)"),
         ({"labels": ["a"]}, "labels must be 2 strings, got 1"),
         ({"pairing": "both"}, "pairing must be"),
-        ({"lang": "fr"}, "lang must be 'en' or 'ja', got 'fr'"),
+        ({"lang": "fr"}, "lang must be one of 'en', 'ja', got 'fr'"),
     ],
 )
 def test_a_wrong_value_is_refused(ax: Axes, options: Any, message: str) -> None:

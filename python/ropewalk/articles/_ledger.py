@@ -11,13 +11,14 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-Lang = Literal["en", "ja"]
+from ropewalk import _arrays
+from ropewalk._arrays import LANGUAGES, Lang
+
 Kind = Literal["F", "V", "G", "C", "S", "N", "E"]
 Mode = Literal["exact", "round-half-even", "truncate", "wrong", "illustrative"]
 Verdict = Literal["reproduced", "rounded differently", "wrong", "illustrative", "not a theorem"]
 
 ARTICLES = ("000", "001", "002", "003", "004")
-LANGUAGES = ("en", "ja")
 KINDS = ("F", "V", "G", "C", "S", "N", "E")
 
 # What becomes of a printed value by the rounding that leads to it.
@@ -185,9 +186,11 @@ def ledger(
     >>> [entry.id for entry in rw.articles.ledger("003") if entry.mode == "truncate"]
     ['V003.13', 'V003.16', 'V003.17', 'V003.20']
     """
-    one_of("article", article, (*ARTICLES, None))
-    one_of("kind", kind, (*KINDS, None))
-    one_of("lang", lang, LANGUAGES)
+    if article is not None:
+        _arrays.choice("article", article, ARTICLES)
+    if kind is not None:
+        _arrays.choice("kind", kind, KINDS)
+    _arrays.choice("lang", lang, LANGUAGES)
     return tuple(
         entry
         for number in ARTICLES
@@ -225,16 +228,8 @@ def titles(*, lang: Lang = "en") -> dict[str, str]:
     >>> rw.articles.titles()["003"]
     'Positional encoding: a mathematical note'
     """
-    one_of("lang", lang, LANGUAGES)
+    _arrays.choice("lang", lang, LANGUAGES)
     return {number: _file(number)["title"][lang] for number in ARTICLES}
-
-
-def one_of(name: str, value: object, allowed: tuple[object, ...]) -> None:
-    """Refuse a value that is not allowed."""
-    if value not in allowed:
-        choices = ", ".join(repr(choice) for choice in allowed if choice is not None)
-        msg = f"{name} must be one of {choices}, got {value!r}"
-        raise ValueError(msg)
 
 
 @cache

@@ -2,7 +2,7 @@ r"""Biases that attention adds to its scores, and masks that hide keys from quer
 
 Query ``i`` stands at position ``i + offset``, key ``j`` at ``j``: `offset` is the position of the
 first query minus that of the first key, as in `ropewalk.attention`. It is 0 where there are as many
-queries as keys, and must be said elsewhere: 0 for queries that begin with the keys (upper left),
+queries as keys, and must be given elsewhere: 0 for queries that begin with the keys (upper left),
 ``key_length - query_length`` for queries that end with them (lower right), as with a cache of keys.
 An array of offsets, one for each sequence of a batch, puts its axes first.
 

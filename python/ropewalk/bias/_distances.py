@@ -25,13 +25,13 @@ def relative_positions(
     largest = _arrays.LARGEST_POSITION
     offsets = _arrays.integers("offset", 0 if offset is None else offset, -largest, largest)
     # Memory that cannot be had is refused before any of it is written.
-    _arrays.result(None, (*offsets.shape, queries, keys), np.dtype(np.bool_))
+    _arrays.empty((*offsets.shape, queries, keys), np.dtype(np.bool_))
     return np.arange(-queries, keys) - offsets[..., None], (queries, keys)
 
 
 def matrices(line: NDArray[Any], lengths: tuple[int, int]) -> NDArray[Any]:
     """Return values of `relative_positions` as matrices: the same all along each diagonal."""
-    result, _ = _arrays.result(None, (*line.shape[:-1], *lengths), line.dtype)
+    result = _arrays.empty((*line.shape[:-1], *lengths), line.dtype)
     result[...] = sliding_window_view(line, lengths[1], axis=-1)[..., :0:-1, :]
     return result
 

@@ -188,7 +188,7 @@ def key_length_mask(key_lengths: ArrayLike, key_length: int, /) -> NDArray[np.bo
     """
     keys = checked_length("key_length", key_length)
     valid = _arrays.integers("key_lengths", key_lengths, 0, keys)
-    result, _ = _arrays.result(None, (*valid.shape, 1, keys), np.dtype(np.bool_))
+    result = _arrays.empty((*valid.shape, 1, keys), np.dtype(np.bool_))
     np.less(np.arange(keys), valid[..., None, None], out=result)
     return result
 
@@ -252,7 +252,7 @@ def packed_mask(sequence_ids: ArrayLike, key_ids: ArrayLike | None = None, /) ->
         )
         raise ValueError(msg) from None
     shape = (*leading, queries.shape[-1], keys.shape[-1])
-    result, _ = _arrays.result(None, shape, np.dtype(np.bool_))
+    result = _arrays.empty(shape, np.dtype(np.bool_))
     np.equal(queries[..., :, None], keys[..., None, :], out=result)
     return result
 

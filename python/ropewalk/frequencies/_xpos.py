@@ -79,7 +79,7 @@ def xpos_scales(
     largest = float(_arrays.LARGEST_POSITION)
     scale_base = _arrays.number_between("scale_base", scale_base, 1.0, largest)
     centre = _arrays.number_between("centre", centre, -largest, largest)
-    scales, _ = _arrays.result(None, (*shape, dim // 2), np.dtype(np.float64), positions)
+    scales = _arrays.empty((*shape, dim // 2))
     with localcontext(DIGITS):
         rates = [
             (Decimal(10 * pair + 2 * dim) / (7 * dim)).ln() / Decimal(scale_base)

@@ -1,8 +1,8 @@
 """Geometry of attention: projections, hulls, and the polygon that attention makes smaller.
 
-Tokens are points. Attention puts every output among the values, so their convex hull shrinks, in
-every direction by Dobrushin's coefficient of the weights at least. The polygon through the tokens
-in their order may grow.
+Tokens are points. Attention puts every output among the values, so their convex hull shrinks: in
+every direction it becomes at most Dobrushin's coefficient of the weights times as wide. The polygon
+through the tokens in their order may grow.
 
 Everything is computed in float64, and data become float64 first.
 """

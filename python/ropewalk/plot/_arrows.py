@@ -8,9 +8,10 @@ from matplotlib.patches import FancyArrowPatch
 from numpy.typing import ArrayLike, NDArray
 
 from ropewalk import _arrays
+from ropewalk._arrays import Lang
 from ropewalk.plot import _canvas
 from ropewalk.plot._attention import _checked_weights
-from ropewalk.plot._canvas import COLOURS, Lang, Words
+from ropewalk.plot._canvas import COLOURS, Words
 
 WIDEST = 7.0  # of an arrow, whose weight is 1 (points)
 FAINTEST = 0.3  # opacity of an arrow, whose weight is close to 0

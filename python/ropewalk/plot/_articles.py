@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from ropewalk import (
+    _arrays,
     attention,
     attention_weights,
     binary_encoding,
@@ -20,11 +21,11 @@ from ropewalk import (
     similarity,
     sinusoidal_encoding,
 )
-from ropewalk.articles._ledger import ARTICLES, one_of
+from ropewalk._arrays import Lang
+from ropewalk.articles._ledger import ARTICLES
 from ropewalk.plot import _canvas, _ladder, _plane, _properties, _vectors
 from ropewalk.plot._arrows import attention_arrows
 from ropewalk.plot._attention import attention_weights as weights_map
-from ropewalk.plot._canvas import Lang
 from ropewalk.plot._clocks import Order, clock_hands
 from ropewalk.plot._diagram import transformer
 from ropewalk.plot._matrices import matrix_product
@@ -77,7 +78,8 @@ def article_figures(article: str | None = None, /, *, lang: Lang = "en") -> dict
     >>> list(rw.plot.article_figures("003"))
     ['003_sin_x', '003_sin_half_x', '003_heatmap']
     """
-    one_of("article", article, (*ARTICLES, None))
+    if article is not None:
+        _arrays.choice("article", article, ARTICLES)
     figures = {}
     for name, (height, draw) in _FIGURES.items():
         if article in {None, name[:3]}:
@@ -124,7 +126,8 @@ def article_animations(
     >>> rw.plot.article_animations("003")
     {}
     """
-    one_of("article", article, (*ARTICLES, None))
+    if article is not None:
+        _arrays.choice("article", article, ARTICLES)
     return {
         name: animate(Figure(figsize=(_canvas.WIDTH, height), layout="constrained"), lang)
         for name, (height, animate) in _ANIMATIONS.items()

@@ -11,9 +11,10 @@ from matplotlib.colors import ListedColormap, Normalize
 from numpy.typing import ArrayLike, NDArray
 
 from ropewalk import AttentionStages, _arrays
+from ropewalk._arrays import Lang
 from ropewalk._attention_problem import visible
 from ropewalk.plot import _canvas, _maps
-from ropewalk.plot._canvas import COLOURS, Lang, Words
+from ropewalk.plot._canvas import COLOURS, Words
 from ropewalk.plot._maps import AROUND_ZERO, FROM_ZERO, HATCHED
 
 Map = tuple[Words, NDArray[Any]]  # its title, and its values: queries down, keys across

@@ -1,7 +1,7 @@
 """What all figures share: their Axes, their colours, their words."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from matplotlib import font_manager, rcParams
@@ -11,10 +11,9 @@ from matplotlib.lines import Line2D
 from numpy.typing import ArrayLike, NDArray
 
 from ropewalk import _arrays
+from ropewalk._arrays import LANGUAGES, Lang
 from ropewalk.geometry._points import as_reals
 from ropewalk.properties._card import JAPANESE as SCORECARD
-
-Lang = Literal["en", "ja"]
 
 WIDTH = 6.0  # of a new figure (inches)
 
@@ -268,9 +267,7 @@ def _font(lang: Lang) -> Words:
 
     The usual font stays first, so that only Japanese letters come from the Japanese one.
     """
-    if lang not in {"en", "ja"}:
-        msg = f"lang must be 'en' or 'ja', got {lang!r}"
-        raise ValueError(msg)
+    _arrays.choice("lang", lang, LANGUAGES)
     installed = set(font_manager.get_font_names()) if lang == "ja" else set()
     font = next((name for name in JAPANESE_FONTS if name in installed), None)
     return {"family": [*rcParams["font.family"], font]} if font else {}

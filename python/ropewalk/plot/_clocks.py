@@ -9,8 +9,9 @@ from matplotlib.patches import Circle
 from numpy.typing import ArrayLike, NDArray
 
 from ropewalk import _arrays
+from ropewalk._arrays import Lang
 from ropewalk.plot import _canvas
-from ropewalk.plot._canvas import COLOURS, Lang
+from ropewalk.plot._canvas import COLOURS
 
 Order = Literal["cos-sin", "sin-cos"]
 

@@ -3,8 +3,9 @@
 from matplotlib.axes import Axes
 from matplotlib.patches import Circle, FancyArrowPatch, FancyBboxPatch
 
+from ropewalk._arrays import Lang
 from ropewalk.plot import _canvas
-from ropewalk.plot._canvas import COLOURS, Lang
+from ropewalk.plot._canvas import COLOURS
 
 Point = tuple[float, float]
 

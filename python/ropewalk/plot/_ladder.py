@@ -13,9 +13,10 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike, NDArray
 
+from ropewalk._arrays import Lang
 from ropewalk.geometry._points import as_reals
 from ropewalk.plot import _canvas
-from ropewalk.plot._canvas import COLOURS, LINES, Lang
+from ropewalk.plot._canvas import COLOURS, LINES
 
 BETWEEN_ROWS = 1.7  # in heights of a row
 MARKS = 8  # positions that a path names, about

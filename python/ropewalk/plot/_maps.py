@@ -15,8 +15,9 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
+from ropewalk._arrays import Lang
 from ropewalk.plot import _canvas
-from ropewalk.plot._canvas import Lang, Words
+from ropewalk.plot._canvas import Words
 
 NOT_FINITE = "0.6"
 FROM_ZERO = colormaps["cividis"].with_extremes(bad=NOT_FINITE)

@@ -13,9 +13,10 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike
 
 from ropewalk import geometry
+from ropewalk._arrays import Lang
 from ropewalk.geometry._points import as_plane
 from ropewalk.plot import _canvas
-from ropewalk.plot._canvas import CENTRED, COLOURS, FAINT, SHADE, Lang
+from ropewalk.plot._canvas import CENTRED, COLOURS, FAINT, SHADE
 from ropewalk.plot._rotation import DARK_TO_LIGHT
 
 BLUE, ORANGE, GREEN = COLOURS[:3]

@@ -13,12 +13,12 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike, NDArray
 
 from ropewalk import _arrays, phases, rotary_tables, rotate
-from ropewalk._arrays import Pairing
+from ropewalk._arrays import Lang, Pairing
 from ropewalk.frequencies import Frequencies
 from ropewalk.frequencies._standard import _given_or_standard
 from ropewalk.geometry._points import as_reals
 from ropewalk.plot import _canvas
-from ropewalk.plot._canvas import COLOURS, LINES, Lang
+from ropewalk.plot._canvas import COLOURS, LINES
 
 BETWEEN_CENTRES = 2.4  # in radii
 # From dark to light for every eye and in print, without the palest yellow.

@@ -7,9 +7,10 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from ropewalk import _arrays
+from ropewalk._arrays import Lang
 from ropewalk.frequencies import Frequencies
 from ropewalk.plot import _canvas
-from ropewalk.plot._canvas import COLOURS, LINES, Lang
+from ropewalk.plot._canvas import COLOURS, LINES
 
 AXIS_MARKERS = ("o", "x", "^", "s")  # of the coordinates of a position, where it has several
 

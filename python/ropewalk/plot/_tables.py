@@ -14,8 +14,8 @@ from matplotlib.transforms import Bbox
 from numpy.typing import ArrayLike, NDArray
 
 from ropewalk import _arrays
+from ropewalk._arrays import Lang
 from ropewalk.plot import _canvas, _maps
-from ropewalk.plot._canvas import Lang
 
 Kind = Literal["encoding", "attention", "matrix"]
 

@@ -10,9 +10,9 @@ from matplotlib.patches import Circle
 from numpy.typing import ArrayLike
 
 from ropewalk import _arrays
-from ropewalk._arrays import Pairing
+from ropewalk._arrays import Lang, Pairing
 from ropewalk.plot import _canvas
-from ropewalk.plot._canvas import COLOURS, Lang
+from ropewalk.plot._canvas import COLOURS
 
 MOST_PAIRS = 8
 IN_A_ROW = 4

@@ -9,9 +9,10 @@ from matplotlib.patches import Arc, Polygon
 from numpy.typing import ArrayLike
 
 from ropewalk import _arrays
+from ropewalk._arrays import Lang
 from ropewalk.geometry._points import as_direction, norms
 from ropewalk.plot import _canvas
-from ropewalk.plot._canvas import CENTRED, COLOURS, FAINT, SHADE, Lang, Words
+from ropewalk.plot._canvas import CENTRED, COLOURS, FAINT, SHADE, Words
 
 BLUE, ORANGE, GREEN = COLOURS[:3]
 

@@ -8,9 +8,10 @@ from matplotlib.ticker import FuncFormatter, MultipleLocator
 from numpy.typing import ArrayLike
 
 from ropewalk import _arrays
+from ropewalk._arrays import Lang
 from ropewalk.geometry._points import as_reals
 from ropewalk.plot import _canvas
-from ropewalk.plot._canvas import COLOURS, FAINT, Lang
+from ropewalk.plot._canvas import COLOURS, FAINT
 
 
 def waves(

@@ -3,11 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
-from typing import Literal
 
 from ropewalk import _arrays
-
-Lang = Literal["en", "ja"]
+from ropewalk._arrays import Lang
 
 # The names of encodings and properties, and what is said beside them.
 JAPANESE: Mapping[str, str] = {

@@ -18,8 +18,9 @@ from ropewalk import (
     sinusoidal_encoding,
     softmax,
 )
+from ropewalk._arrays import LANGUAGES, Lang
 from ropewalk.bias import alibi, alibi_slopes
-from ropewalk.properties._card import Cell, Lang, Scorecard
+from ropewalk.properties._card import Cell, Scorecard
 from ropewalk.properties._invariance import (
     fitted_shift,
     kept_norm,
@@ -393,7 +394,7 @@ def scorecard(dim: int = 64, /, *, length: int = 1024, lang: Lang = "en") -> Sco
             f"length must be an integer from {ROWS * dim} to 2048 where dim is {dim}, got {length}"
         )
         raise ValueError(msg)
-    _arrays.choice("lang", lang, ("en", "ja"))
+    _arrays.choice("lang", lang, LANGUAGES)
     encodings = _encodings(dim)
     cells = tuple(
         tuple(_cell(wanted, encoding, dim, length, lang) for wanted in PROPERTIES)
