@@ -7,16 +7,17 @@ import argparse
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 Record = Mapping[str, Any]
 Files = Mapping[str, Sequence[Record]]  # by the names of the processors' files
 Lines = dict[tuple[str, ...], dict[str, str]]  # a line's heads, and its cells by column
+Value = Callable[[Record], float | None]
 
 RIVALS = ("NumPy", "PyTorch", "ONNX Runtime", "JAX")
-LEADS = {
+LEADS = {  # parts of whose cases others are timed too
     "prefill": "attention, full",
     "causal": "attention, causal",
     "float64": "attention, full, float64",
@@ -24,7 +25,9 @@ LEADS = {
     "grouped": "2, 4 or 8 query heads a key head",
     "softmax": "softmax",
     "fresh-rotary": "rotation, new result",
+    "import": "import",
 }
+BEHIND = 0.97  # of a rival's speed, and less
 MARKED = re.compile(r"(?<=<!-- table: )(.*?)( -->\n).*?(?=<!-- end -->)", re.DOTALL)
 
 
@@ -32,10 +35,19 @@ def fraction(record: Record) -> float:
     return float(record["fraction"])
 
 
-def over(record: Record) -> float:
-    """Return our time over that of another call of ours."""
-    (seconds,) = record["ourselves"].values()
-    return float(record["seconds"] / seconds)
+def over(record: Record) -> float | None:
+    """Return our time over that of another call of ours, where there is one."""
+    return next((record["seconds"] / seconds for seconds in record["ourselves"].values()), None)
+
+
+def beside(rival: str) -> Value:
+    """Return what finds a rival's time over ours, where it was measured."""
+
+    def ratio(record: Record) -> float | None:
+        seconds = record["rivals"].get(rival)
+        return None if seconds is None else seconds / record["seconds"]
+
+    return ratio
 
 
 def lead(record: Record) -> float:
@@ -43,22 +55,20 @@ def lead(record: Record) -> float:
     return float(min(record["rivals"].values()) / record["seconds"])
 
 
-def beside_numpy(record: Record) -> float:
-    return float(record["rivals"]["NumPy"] / record["seconds"])
-
-
 def number(value: float) -> str:
     return f"{value:.2f}" if value < 10 else f"{value:.0f}"
 
 
-def span(values: Iterable[float]) -> str:
-    """Return the least and the greatest."""
-    found = sorted(values)
-    return f"{number(found[0])} to {number(found[-1])}" if found else ""
+def shown(field: object) -> str:
+    return f"{field:g}" if isinstance(field, float) else str(field)
 
 
-def mean(values: Sequence[float]) -> float:
-    return math.exp(math.fsum(map(math.log, values)) / len(values))
+def mean_and_least(values: Sequence[float]) -> str:
+    """Return the geometric mean, and the least."""
+    if not values:
+        return ""
+    mean = math.exp(math.fsum(map(math.log, values)) / len(values))
+    return f"{number(mean)} ({number(min(values))})"
 
 
 def markdown(corner: Sequence[str], lines: Lines) -> str:
@@ -111,19 +121,38 @@ def leads(files: Files) -> str:
         for part, title in LEADS.items():
             one, two = (measured(records, part, threads) for threads in (1, 2))
             line = lines[name, title] = {
-                rival: span(r["rivals"][rival] / r["seconds"] for r in one if rival in r["rivals"])
+                rival: mean_and_least(
+                    [r["rivals"][rival] / r["seconds"] for r in one if rival in r["rivals"]]
+                )
                 for rival in RIVALS
             }
             for head, several in (("the fastest", one), ("the fastest, 2 threads", two)):
-                line[head] = number(mean([lead(record) for record in several]))
-    return markdown(["processor", "case"], lines)
+                line[head] = mean_and_least([lead(record) for record in several])
+    return markdown(["processor", "times as fast as"], lines)
+
+
+def losses(files: Files) -> str:
+    """Name the cases in which others are faster."""
+    lines: Lines = {}
+    for name, records in files.items():
+        for part, title in LEADS.items():
+            for threads in (1, 2):
+                for record in measured(records, part, threads):
+                    fields = [f"{field} {value}" for field, value in record["case"].items()]
+                    for rival, seconds in record["rivals"].items():
+                        ratio = seconds / record["seconds"]
+                        if ratio < BEHIND:
+                            heads = (name, title, ", ".join(fields), rival)
+                            line = lines.setdefault(heads, {"1 thread": "", "2 threads": ""})
+                            line["1 thread" if threads == 1 else "2 threads"] = number(ratio)
+    return markdown(["processor", "", "case", "faster"], lines)
 
 
 def pivot(
     part: str,
     column: str,
     rows: Sequence[str],
-    value: Callable[[Record], float] = fraction,
+    value: Value = fraction,
     threads: Sequence[int] = (1, 2),
     **only: object,
 ) -> Callable[[Files], str]:
@@ -133,11 +162,12 @@ def pivot(
         lines: Lines = {}
         for name, records in files.items():
             for record in (r for t in threads for r in measured(records, part, t)):
-                case = record["case"]
-                if all(case[field] == wanted for field, wanted in only.items()):
-                    line = lines.setdefault((name, *(str(case[field]) for field in rows)), {})
-                    cell, text = str(case[column]), number(value(record))
-                    line[cell] = f"{line[cell]}; {text}" if cell in line else text
+                case, found = record["case"], value(record)
+                if found is None or any(case[field] != wanted for field, wanted in only.items()):
+                    continue
+                line = lines.setdefault((name, *(shown(case[field]) for field in rows)), {})
+                cell, text = shown(case[column]), number(found)
+                line[cell] = f"{line[cell]}; {text}" if cell in line else text
         return markdown(["processor", *rows[:-1], f"{rows[-1]}, by {column}"], lines)
 
     return write
@@ -156,9 +186,11 @@ def microseconds(files: Files) -> str:
 TABLES: Mapping[str, Callable[[Files], str]] = {
     "machines": machines,
     "leads": leads,
-    "full attention": pivot("prefill", "tokens", ["dim"]),
-    "causal attention": pivot("causal", "tokens", ["dim"]),
-    "float64 attention": pivot("float64", "tokens", ["dim"]),
+    "losses": losses,
+    "full attention": pivot("prefill", "tokens", ["dim"], threads=[1]),
+    "causal attention": pivot("causal", "tokens", ["dim"], threads=[1]),
+    "float64 attention": pivot("float64", "tokens", ["dim"], threads=[1]),
+    "two threads": pivot("prefill", "tokens", ["dim"], over, [2]),
     "options": pivot("options", "option", ["dim"], over, [1], tokens=2048),
     "one query": pivot("decode", "MiB", ["queries a key head"]),
     "several queries": pivot("grouped", "MiB", ["queries a key head"]),
@@ -168,7 +200,16 @@ TABLES: Mapping[str, Callable[[Files], str]] = {
     "rotation in place": pivot("in-place-rotary", "MiB", ["dtype", "pairing"]),
     "tables": pivot("table", "MiB", ["dim"], dtype="float32", positions="in order"),
     "tables beside NumPy": pivot(
-        "table", "positions", ["dtype"], beside_numpy, [1], MiB=4, dim=512
+        "table", "MiB", ["positions"], beside("NumPy"), [1], dtype="float32", dim=512
+    ),
+    "tables beside float32 angles": pivot(
+        "table",
+        "MiB",
+        ["positions"],
+        beside("NumPy, float32 angles"),
+        [1],
+        dtype="float32",
+        dim=512,
     ),
     "small calls": microseconds,
 }
