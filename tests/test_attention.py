@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from tests import reference
-from tests.test_rotary import DTYPES, UNIT, assert_same_bits, rows, unaligned
+from tests.data import DTYPES, UNIT, assert_same_bits, rows, unaligned
 
 import ropewalk as rw
 

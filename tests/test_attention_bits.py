@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from tests.conftest import RunPython
+from tests.data import DTYPES, assert_same_bits, rows
 from tests.test_attention import LAYOUTS, dtypes
-from tests.test_rotary import DTYPES, assert_same_bits, rows
 
 import ropewalk as rw
 

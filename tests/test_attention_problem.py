@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.data import assert_same_bits, dtypes, rows
 from tests.test_plain_calls import general
-from tests.test_rotary import assert_same_bits, dtypes, rows
 
 import ropewalk as rw
 from ropewalk import _core

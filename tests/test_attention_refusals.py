@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 from numpy.typing import NDArray
-from tests.test_rotary import DTYPES
+from tests.data import DTYPES
 
 import ropewalk as rw
 from ropewalk import _arrays, _core

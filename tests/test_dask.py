@@ -23,8 +23,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from tests import reference
 from tests.conftest import RunPython
+from tests.data import DTYPES, UNIT, assert_same_bits, rows
 from tests.test_attention import Call, assert_within
-from tests.test_rotary import DTYPES, UNIT, assert_same_bits, rows
 
 import ropewalk as rw
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from tests import reference
-from tests.test_rotary import DTYPES, UNIT, assert_same_bits, rows
+from tests.data import DTYPES, UNIT, assert_same_bits, rows
 
 import ropewalk as rw
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from tests import onnx_reader, reference
+from tests.data import UNIT, assert_same_bits
 from tests.test_attention import Call, allowed_errors, assert_within
-from tests.test_rotary import UNIT, assert_same_bits
 
 import ropewalk as rw
 from ropewalk._arrays import Pairing

@@ -8,7 +8,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.test_rotary import DTYPES, PAIRINGS, assert_same_bits, dtypes, pairings, rows
+from tests.data import DTYPES, PAIRINGS, assert_same_bits, dtypes, pairings, rows
 
 import ropewalk as rw
 from ropewalk import _core

@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from tests import reference
 from tests.conftest import RunPython
+from tests.data import DTYPES, UNIT, assert_same_bits, rows
 from tests.reference import mp
 from tests.test_attention import LAYOUTS, smallest_subnormal
-from tests.test_rotary import DTYPES, UNIT, assert_same_bits, rows
 
 import ropewalk as rw
 from ropewalk import _arrays

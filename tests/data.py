@@ -1,0 +1,39 @@
+"""Data of every dtype, in every pairing, and bits that are compared."""
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from ropewalk._arrays import Pairing
+
+PAIRINGS: list[Pairing] = ["interleaved", "half"]
+DTYPES: dict[str, np.dtype[Any]] = {
+    name: np.dtype(name) for name in ("float64", "float32", "float16")
+} | {"bfloat16": np.dtype(ml_dtypes.bfloat16)}
+# u, half the spacing of the numbers above 1
+UNIT = {"float64": 2.0**-53, "float32": 2.0**-24, "float16": 2.0**-11, "bfloat16": 2.0**-8}
+
+pairings = pytest.mark.parametrize("pairing", PAIRINGS)
+dtypes = pytest.mark.parametrize("dtype", DTYPES)
+
+
+def assert_same_bits(actual: NDArray[Any], expected: NDArray[Any]) -> None:
+    assert actual.dtype == expected.dtype
+    assert actual.shape == expected.shape
+    words = f"u{actual.itemsize}"
+    a, b = np.ascontiguousarray(actual), np.ascontiguousarray(expected)
+    np.testing.assert_array_equal(a.view(words), b.view(words))
+
+
+def rows(shape: int | tuple[int, ...], dtype: str = "float64", seed: int = 0) -> NDArray[Any]:
+    return np.random.default_rng(seed).standard_normal(shape).astype(DTYPES[dtype])
+
+
+def unaligned(x: NDArray[Any]) -> NDArray[Any]:
+    memory = np.zeros(x.nbytes + 1, np.uint8)
+    result = memory[1:].view(x.dtype).reshape(x.shape)
+    result[...] = x
+    return result

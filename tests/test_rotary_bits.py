@@ -1,0 +1,380 @@
+"""Rotation gives the same bits however data lie, and wherever they are turned."""
+
+import itertools
+import os
+import pickle
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from tests.data import DTYPES, PAIRINGS, assert_same_bits, dtypes, pairings, rows, unaligned
+from tests.test_rotary import LARGEST, draw_data
+
+import ropewalk as rw
+from ropewalk import _arrays, _core
+from ropewalk._arrays import Pairing
+
+# Memory
+
+LENGTH, DIM = 70, 22
+Lay = Callable[[NDArray[Any]], NDArray[Any]]
+
+
+def in_a_record(x: NDArray[Any]) -> NDArray[Any]:
+    records = np.zeros(x.shape[:2], [("x", x.dtype, x.shape[2:]), ("after", "u1")])
+    records["x"] = x
+    result: NDArray[Any] = records["x"]
+    return result
+
+
+# The same values, lying differently.
+LAYOUTS: dict[str, Lay] = {
+    "Fortran order": np.asfortranarray,
+    "transposed": lambda x: x.transpose(1, 0, 2).copy().transpose(1, 0, 2),
+    "reversed": lambda x: x[:, ::-1].copy()[:, ::-1],
+    "reversed features": lambda x: x[..., ::-1].copy()[..., ::-1],
+    "every second row": lambda x: np.repeat(x, 2, axis=1)[:, ::2],
+    "every second feature": lambda x: np.repeat(x, 2, axis=2)[..., ::2],
+    "the middle of a larger array": lambda x: np.pad(x.astype(x.dtype), 3)[3:-3, 3:-3, 3:-3],
+    "unaligned": unaligned,
+    "in records": in_a_record,
+}
+layouts = pytest.mark.parametrize("layout", LAYOUTS)
+
+
+@pairings
+@dtypes
+@layouts
+def test_strides_of_x_change_no_bit(layout: str, dtype: str, pairing: Pairing) -> None:
+    x = rows((3, LENGTH, DIM), dtype)
+    expected = rw.rotate(x, pairing=pairing)
+    lying = LAYOUTS[layout](x)
+    assert_same_bits(lying, x)
+    lying.flags.writeable = False
+    turned = rw.rotate(lying, pairing=pairing)
+    assert_same_bits(turned, expected)
+    assert_same_bits(lying, x)
+    assert turned.flags.c_contiguous
+    assert turned.flags.owndata
+    assert turned.flags.writeable
+
+
+@pairings
+@dtypes
+@layouts
+def test_out_of_any_strides_is_filled_and_returned(
+    layout: str, dtype: str, pairing: Pairing
+) -> None:
+    x = rows((3, LENGTH, DIM), dtype)
+    expected = rw.rotate(x, pairing=pairing)
+    out = LAYOUTS[layout](np.zeros_like(x))
+    assert rw.rotate(x, pairing=pairing, out=out) is out
+    assert_same_bits(out, expected)
+    cosines, sines = rw.rotary_tables(range(LENGTH), DIM)
+    out[...] = 0
+    assert rw.rotate_by(x, cosines, sines, pairing=pairing, out=out) is out
+    assert_same_bits(out, expected)
+
+
+@pairings
+@dtypes
+@layouts
+def test_rows_of_any_strides_are_turned_in_place(layout: str, dtype: str, pairing: Pairing) -> None:
+    x = rows((3, LENGTH, DIM), dtype)
+    expected = rw.rotate(x, pairing=pairing)
+    lying = LAYOUTS[layout](x.copy())
+    assert rw.rotate(lying, pairing=pairing, out=lying) is lying
+    assert_same_bits(lying, expected)
+    lying[...] = x
+    view = lying[...]
+    assert rw.rerotate(lying, range(LENGTH), pairing=pairing, out=view) is view
+    assert_same_bits(lying, expected)
+
+
+@pairings
+@pytest.mark.parametrize("order", list(itertools.permutations(range(4))), ids=str)
+def test_axes_may_lie_in_any_order(order: tuple[int, ...], pairing: Pairing) -> None:
+    positions = np.array([[[[4], [5], [6], [0], [9]]], [[[7], [2], [3], [8], [1]]]])
+    x = rows((2, 3, 5, 4, DIM), "float32")  # the first and the third axis have positions
+    expected = np.empty_like(x)
+    for batch, head, group in np.ndindex(2, 3, 4):
+        own = positions[batch, 0, :, 0]
+        expected[batch, head, :, group] = rw.rotate(x[batch, head, :, group], own, pairing=pairing)
+    lying = x.transpose(*order, 4).copy().transpose(*np.argsort(order), 4)
+    assert_same_bits(rw.rotate(lying, positions, pairing=pairing), expected)
+    assert_same_bits(rw.rotate(x, positions, pairing=pairing, out=lying), expected)
+
+
+@pairings
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+def test_data_from_far_have_the_bits_of_near_ones(dtype: str, pairing: Pairing) -> None:
+    x = rows((8, 4096, 128), dtype)  # 16 and 8 MiB
+    expected = np.stack([rw.rotate(head, pairing=pairing) for head in x])
+    assert_same_bits(rw.rotate(x, pairing=pairing, out=np.empty_like(x)), expected)
+    assert_same_bits(rw.rotate(x, pairing=pairing, out=x), expected)
+
+
+@dtypes
+def test_nothing_is_written_beside_out(dtype: str) -> None:
+    x = rows((LENGTH, DIM), dtype)
+    for part in (np.s_[1:-1, 2:-2], np.s_[1:-1, 2 : 2 + 2 * DIM : 2]):
+        whole = np.zeros((LENGTH + 2, 3 * DIM), x.dtype)
+        out = whole[part][:, :DIM]
+        rw.rotate(x, range(1, LENGTH + 1), out=out)
+        written = np.count_nonzero(out)
+        assert written > 0
+        assert np.count_nonzero(whole) == written
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
+def test_other_byte_orders_become_the_native_one(dtype: str) -> None:
+    x = rows((9, 6)).astype(dtype)
+    swapped = x.astype(x.dtype.newbyteorder())
+    assert_same_bits(rw.rotate(swapped), rw.rotate(x))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_one_row_may_have_any_stride(dtype: str) -> None:
+    x = rows((1, 1, 8), dtype)
+    record = in_a_record(x)
+    assert_same_bits(rw.rotate(record[:, 0], 3), rw.rotate(x[:, 0], 3))
+    out = in_a_record(np.zeros_like(x))[:, 0]
+    rw.rotate(x[:, 0], 3, out=out)
+    assert_same_bits(out, rw.rotate(x[:, 0], 3))
+
+
+def test_rows_may_be_one_row_again_and_again() -> None:
+    row = rows(22)
+    x = np.broadcast_to(row, (3, 100, 22))
+    assert_same_bits(rw.rotate(x), rw.rotate(x.copy()))
+    constant = np.broadcast_to(1.5, (100, 22))
+    assert_same_bits(rw.rotate(constant), rw.rotate(constant.copy()))
+
+
+def test_out_may_lie_beside_the_positions_and_x() -> None:
+    memory = np.zeros((30, 20))
+    memory[:, 0] = np.arange(30)
+    memory[:, 1:9] = rows((30, 8))
+    expected = rw.rotate(memory[:, 1:9].copy(), range(30))
+    rw.rotate(memory[:, 1:9], memory[:, 0], out=memory[:, 9:17])
+    assert_same_bits(memory[:, 9:17], expected)
+
+
+@pytest.mark.parametrize("positions", [np.arange(6), np.arange(6.0)[::-1]], ids=["int", "strided"])
+def test_arguments_are_left_as_they_are(positions: NDArray[Any]) -> None:
+    x, cosines, sines = rows((6, 8), "float16"), rows((6, 4)), rows((6, 4))
+    arguments = [positions, x, cosines, sines]
+    before = [argument.copy() for argument in arguments]
+    for argument in arguments:
+        argument.flags.writeable = False
+    rw.rotate(x, positions, inverse=True)
+    rw.rerotate(x, positions)
+    rw.rotate_by(x, cosines, sines)
+    rw.rotary_tables(positions, 8, angles="float32")
+    rw.quarter_turn(x)
+    rw.convert_pairing(x, source="half", target="interleaved")
+    for argument, copied in zip(arguments, before, strict=True):
+        np.testing.assert_array_equal(argument, copied)
+
+
+def turned_in_place(x: NDArray[Any], *where: Any, **options: Any) -> NDArray[Any]:
+    """Return what rotation through the cache gives: in place nothing passes it by."""
+    turned = x.copy()
+    return rw.rotate(turned, *where, **options, out=turned)
+
+
+@pytest.fixture
+def streaming(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let stores into `out` or new memory pass the cache by, whatever the size."""
+    monkeypatch.setattr(_arrays, "STREAMED_BYTES", 0)
+    monkeypatch.setattr(_core, "rotate_plainly", lambda *_: None)  # what takes small calls
+
+
+@pytest.mark.usefixtures("streaming")
+@pytest.mark.parametrize("elements", [0, 1, 2, 4, 7], ids="{} off a line".format)
+@dtypes
+@pairings
+def test_stores_that_pass_the_cache_by_write_the_same_bits(
+    pairing: Pairing, dtype: str, elements: int
+) -> None:
+    widths = [(dim, dim) for dim in (2, 12, 16, 20, 22, 24, 40, 64, 72, 96, 128)]
+    for dim, rotary_dim in (*widths, (6, 4), (64, 32), (129, 128), (9000, 8)):
+        # 96 rows are whole lines, so that copies begin alike; 4 of 5 copies are turned together.
+        x = rows((5, 96, dim) if dim < 200 else (2, 3, dim), dtype)
+        options: dict[str, Any] = {"pairing": pairing, "rotary_dim": rotary_dim}
+        for positions in (None, 7, 5 + 4 * np.arange(len(x))[:, None]):
+            expected = turned_in_place(x, positions, **options)
+            memory = np.full(x.nbytes + 256, 7, np.uint8)
+            skipped = -memory.ctypes.data % 64 + elements * x.itemsize
+            out = memory[skipped : skipped + x.nbytes].view(x.dtype).reshape(x.shape)
+            rw.rotate(x, positions, out=out, **options)
+            assert_same_bits(out, expected)
+            beside = np.concatenate([memory[:skipped], memory[skipped + x.nbytes :]])
+            assert (beside == 7).all()
+
+
+@pytest.mark.usefixtures("streaming")
+@layouts
+@dtypes
+def test_stores_that_pass_the_cache_by_take_any_strides(dtype: str, layout: str) -> None:
+    x = rows((3, LENGTH, DIM), dtype)
+    expected = turned_in_place(x)
+    lying, out = LAYOUTS[layout](x), LAYOUTS[layout](np.zeros_like(x))
+    rw.rotate(lying, out=out)
+    assert_same_bits(out, expected)
+    rw.rotate(lying, out=lying)
+    assert_same_bits(lying, expected)
+
+
+@dtypes
+def test_an_out_larger_than_the_cache_has_the_same_bits(dtype: str) -> None:
+    x = rows((1000, 1, 128), dtype)
+    x = x.repeat(-(-_arrays.STREAMED_BYTES // x.nbytes), axis=1)
+    positions = np.arange(1000)[:, None]
+    out = np.zeros_like(x)
+    rw.rotate(x, positions, out=out)
+    assert out.nbytes >= _arrays.STREAMED_BYTES
+    expected = turned_in_place(x, positions).view(np.uint8)
+    assert np.array_equal(out.view(np.uint8), expected)
+    assert np.array_equal(rw.rotate(x, positions).view(np.uint8), expected)
+    tables = rw.rotary_tables(positions, 128, dtype="float64" if dtype == "float64" else "float32")
+    assert np.array_equal(rw.rotate_by(x, *tables, out=out).view(np.uint8), expected)
+
+
+# The same bits wherever they are computed
+
+
+@pairings
+@dtypes
+@pytest.mark.parametrize("shape", [(3, 3000, 34), (3000, 3, 34), (2, 50, 129, 22)], ids=str)
+def test_bits_do_not_depend_on_the_number_of_threads(
+    shape: tuple[int, ...], dtype: str, pairing: Pairing
+) -> None:
+    x = rows(shape, dtype)
+    assert x.nbytes >= 2**19  # smaller data is turned by one thread
+    positions: Any = np.arange(3000)[:, None] if shape[0] == 3000 else range(7, 7 + shape[-2])
+    found = set()
+    for threads in (1, 2, 3):
+        with rw.num_threads(threads):
+            found.add(rw.rotate(x, positions, pairing=pairing).tobytes())
+            inside = x.copy()
+            found.add(rw.rotate(inside, positions, pairing=pairing, out=inside).tobytes())
+    assert len(found) == 1
+
+
+@pytest.mark.parametrize("function", [rw.rotation_matrix, rw.rotation_blocks, rw.phases])
+def test_bits_of_matrices_and_phases_do_not_depend_on_the_number_of_threads(
+    function: Callable[..., NDArray[Any]],
+) -> None:
+    found = set()
+    for threads in (1, 2, 3):
+        with rw.num_threads(threads):
+            found.add(function(range(-1500, 1500), 22).tobytes())
+    assert len(found) == 1
+
+
+@given(
+    st.integers(0, 500),
+    st.integers(1, 200),
+    st.sampled_from(list(DTYPES)),
+    st.sampled_from(PAIRINGS),
+)
+def test_a_part_is_turned_as_in_the_whole(
+    begin: int, count: int, dtype: str, pairing: Pairing
+) -> None:
+    x = rows((3, 700, 34), dtype)
+    positions = range(-100, 600)
+    whole = rw.rotate(x, positions, pairing=pairing)
+    part = slice(begin, begin + count)
+    turned = rw.rotate(x[1, part], positions[part], pairing=pairing)
+    assert_same_bits(turned, whole[1, part])
+    assert_same_bits(rw.rotate(x[1:2, part], positions[part], pairing=pairing)[0], whole[1, part])
+    row = rw.rotate(x[2, begin], positions[begin], pairing=pairing)
+    assert_same_bits(row, whole[2, begin])
+
+
+Call = Callable[[str, tuple[Any, ...], dict[str, Any]], NDArray[Any]]
+WORKER = """
+import pickle, sys
+import ropewalk as rw
+
+while True:
+    try:
+        name, arguments, options = pickle.load(sys.stdin.buffer)
+    except EOFError:
+        break
+    pickle.dump(getattr(rw, name)(*arguments, **options), sys.stdout.buffer)
+    sys.stdout.buffer.flush()
+"""
+
+
+def calling(worker: subprocess.Popen[bytes]) -> Call:
+    requests, answers = worker.stdin, worker.stdout
+    assert requests is not None
+    assert answers is not None
+    turn = threading.Lock()  # for tests that run in many threads at once
+
+    def call(name: str, arguments: tuple[Any, ...], options: dict[str, Any]) -> Any:
+        with turn:
+            pickle.dump((name, arguments, options), requests)
+            requests.flush()
+            return pickle.load(answers)
+
+    return call
+
+
+@pytest.fixture(scope="module")
+def on_each_isa() -> Iterator[list[Call]]:
+    """Give one function for each instruction set: a call in a process that uses it."""
+    workers = []
+    for isa in rw.show_config()["supported_isas"]:
+        environment = os.environ | {"ROPEWALK_ISA": isa}
+        command = [sys.executable, "-c", WORKER]
+        pipe = subprocess.PIPE
+        workers.append(subprocess.Popen(command, env=environment, stdin=pipe, stdout=pipe))
+    yield [calling(worker) for worker in workers]
+    for worker in workers:
+        worker.communicate()
+
+
+@settings(max_examples=100)
+@given(draw_data, st.integers(-LARGEST, LARGEST - 100), st.booleans())
+def test_bits_do_not_depend_on_the_instruction_set(
+    on_each_isa: list[Call], data: dict[str, Any], start: int, floats: bool
+) -> None:
+    width = 2 * data["pairs"]
+    x = rows((*data["batch"], data["length"], width + data["rest"]), data["dtype"], data["seed"])
+    positions: Any = range(start, start + data["length"])
+    if floats:
+        positions = np.random.default_rng(data["seed"]).uniform(-1e6, 1e6, data["length"])
+    options = {"pairing": data["pairing"], "rotary_dim": width, "inverse": data["inverse"]}
+    found = {call("rotate", (x, positions), options).tobytes() for call in on_each_isa}
+    assert len(found) == 1
+
+
+@dtypes
+@pairings
+def test_numbers_of_every_size_have_the_same_bits_on_each_instruction_set(
+    on_each_isa: list[Call], pairing: Pairing, dtype: str
+) -> None:
+    rng = np.random.default_rng(9)
+    exponents = rng.uniform(-1, 1, (60, 38)) * {"float64": 1070, "float16": 24}.get(dtype, 140)
+    with np.errstate(over="ignore"):
+        x = (rng.standard_normal((60, 38)) * 2.0**exponents).astype(DTYPES[dtype])
+    x = np.where(np.isfinite(x.astype(float)), x, np.ones((), x.dtype))
+    found = {call("rotate", (x,), {"pairing": pairing}).tobytes() for call in on_each_isa}
+    assert len(found) == 1
+
+
+def test_tables_by_hand_have_the_same_bits_on_each_instruction_set(on_each_isa: list[Call]) -> None:
+    for dtype in DTYPES:
+        x, tables = rows((90, 45), dtype), (rows((90, 22), seed=1), rows((90, 22), seed=2))
+        found = {call("rotate_by", (x, *tables), {}).tobytes() for call in on_each_isa}
+        assert len(found) == 1
