@@ -101,7 +101,14 @@ def test_fractional_and_negative_positions_have_their_names(show: Show) -> None:
     ("arguments", "options", "error", "message"),
     [
         ((range(0), 4), {}, ValueError, r"positions must have shape .* got \(0,\)"),
-        ((range(10**9), 4), {}, ValueError, r"1 to 4096 of them, got \(1000000000,\)"),
+        (
+            (range(10**9), 4),
+            {},
+            ValueError,
+            "positions must be 1 to 4096, got range",
+        ),
+        ((range(10**30), 4), {}, ValueError, "positions must be 1 to 4096, got range"),
+        (([[1], [1, 2]], 4), {}, ValueError, "positions must be an array of numbers"),
         (([[1.0]], 4), {}, ValueError, r"positions must have shape .* got \(1, 1\)"),
         (([1j], 4), {}, TypeError, "positions must be integers, float64"),
         ((range(4), 2), {}, ValueError, "dim must be an even integer from 4 to 4096, got 2"),
@@ -144,3 +151,15 @@ def test_a_control_that_does_not_suit_the_others_stays_as_it_was(
     assert view.picture == picture
     view.factor = 2.0
     assert view.frequencies() == rw.frequencies.yarn(64, factor=2.0, trained_length=2048)
+
+
+@pytest.mark.parametrize("base", [10000.0, 0.5])
+def test_controls_that_change_together_and_do_not_suit_stay_as_they_were(base: float) -> None:
+    view = rw.explorer.encoding(POSITIONS, 64, base=base)
+    chosen, picture = view.frequencies(), view.picture
+    with pytest.raises(TraitError, match="base must be above 1"):
+        view.set_state({"base": 0.3, "schedule": "yarn"})
+    assert view.frequencies() == chosen
+    assert view.picture == picture
+    view.factor = 2.0
+    assert view.frequencies() == rw.frequencies.standard(64, base=base)

@@ -12,6 +12,7 @@ from ropewalk.explorer._view import LARGEST_SIDE, Picture, View, packed
 from ropewalk.frequencies import Frequencies
 
 SCHEDULES = ("standard", "linear", "ntk", "yarn")
+CONTROLS = ("dim", "base", "schedule", "factor")
 
 
 class EncodingView(View):
@@ -52,7 +53,25 @@ class EncodingView(View):
         self._positions, self._trained_length = positions, trained_length
         self.set_trait("rows", [f"{position:.17g}" for position in positions])
         self._draw()
-        self.observe(self._draw, ["dim", "base", "schedule", "factor"])
+        self._drawn: dict[str, object] | None = self._controls()
+        self.observe(self._redraw, CONTROLS)
+
+    def _controls(self) -> dict[str, object]:
+        return {name: getattr(self, name) for name in CONTROLS}
+
+    def _redraw(self, _change: object) -> None:
+        """Draw, or put all controls back where they do not suit each other."""
+        before, self._drawn = self._drawn, None
+        if before is None:  # they are being put back
+            return
+        try:
+            self._draw()
+        except ValueError as error:
+            for name, value in before.items():
+                setattr(self, name, value)
+            self._drawn = before
+            raise traitlets.TraitError(str(error)) from None
+        self._drawn = self._controls()
 
     @traitlets.validate("dim")
     def _valid_dim(self, proposal: Any) -> int:
@@ -177,11 +196,13 @@ def encoding(
     >>> view.frequencies() == rw.frequencies.linear(64, factor=4.0)
     True
     """
-    shape = (len(positions),) if isinstance(positions, range) else np.shape(positions)
-    if len(shape) != 1 or not 1 <= shape[0] <= LARGEST_SIDE:
-        msg = f"positions must have shape (positions,), 1 to {LARGEST_SIDE} of them, got {shape}"
+    if isinstance(positions, range) and len(positions[: LARGEST_SIDE + 1]) > LARGEST_SIDE:
+        msg = f"positions must be 1 to {LARGEST_SIDE}, got {positions}"
         raise ValueError(msg)
     at = _arrays.data("positions", positions).astype(np.float64)
+    if at.ndim != 1 or not 1 <= at.size <= LARGEST_SIDE:
+        msg = f"positions must have shape (positions,), 1 to {LARGEST_SIDE} of them, got {at.shape}"
+        raise ValueError(msg)
     width = _arrays.even_dim(dim)
     if not 4 <= width <= LARGEST_SIDE:
         msg = f"dim must be an even integer from 4 to {LARGEST_SIDE}, got {width}"

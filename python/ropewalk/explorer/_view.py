@@ -53,15 +53,8 @@ class View(anywidget.AnyWidget):
     def _picture(self) -> Picture:
         raise NotImplementedError
 
-    def _draw(self, change: traitlets.Bunch | None = None) -> None:
-        try:
-            picture = self._picture()
-        except ValueError as error:
-            if change is None:
-                raise
-            setattr(self, change["name"], change["old"])  # it fits the other controls
-            raise traitlets.TraitError(str(error)) from None
-        self.set_trait("picture", picture)
+    def _draw(self, _change: object = None) -> None:
+        self.set_trait("picture", self._picture())
 
     def _choices(self, name: str) -> Sequence[object]:
         """Return all values of a trait in `_answered` of which there is a picture."""
