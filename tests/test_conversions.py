@@ -144,7 +144,9 @@ def test_integers_that_python_does_not_print_are_named(name: str) -> None:
         HUGE[name](10**5000)
 
 
-@pytest.mark.parametrize("scale_base", [np.float16(np.inf), np.float16(np.nan), 2**53 + 1])
+@pytest.mark.parametrize(
+    "scale_base", [np.float16(np.inf), np.float16(np.nan), 2**53 + 1, np.int64(2**53 + 1)]
+)
 def test_bounds_hold_in_every_type(scale_base: Any) -> None:
     with pytest.raises(ValueError, match=r"^scale_base must be a number from 1\.0 to "):
         F.xpos_scales(3, 4, scale_base=scale_base)

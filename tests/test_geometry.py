@@ -252,6 +252,7 @@ def test_distances_from_a_hull_whose_differences_are_no_floats() -> None:
         pytest.approx(1.0),
         pytest.approx(0.5e308),
     ]
+    assert distance_to_hull([[1.7e308, 1.7e308]], [[-1.7e308, -1.7e308]]) == [math.inf]
 
 
 def test_areas_whose_products_are_no_floats() -> None:

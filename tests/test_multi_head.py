@@ -500,6 +500,15 @@ BAD: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
         "last one, each as long or 1, for x of shape (2, 7, 4); got shape (2,); for axis 0 of x "
         "write key_positions[:, None]",
     ),
+    "a range of key positions that does not fit": (
+        {"rotary": FREQUENCIES, "key_positions": range(3)}, ValueError,
+        "key_positions must have no axis, one as long as axis -2 of x, or as many as x before its "
+        "last one, each as long or 1, for x of shape (2, 7, 4); got shape (3,)",
+    ),
+    "an offset that is too large": (
+        {"rotary": FREQUENCIES, "causal": True, "offset": 2**53}, ValueError,
+        "offset must be finite and at most 2**53 in size, got 9007199254740993",
+    ),
     "key positions that are no numbers": (
         {"rotary": FREQUENCIES, "key_positions": [math.nan] * 7}, ValueError,
         "key_positions must be finite and at most 2**53 in size, got nan",
@@ -560,6 +569,17 @@ def test_an_offset_of_one_batch_is_taken_with_rotation_as_without() -> None:
         expected = rw.multi_head_attention(x, **given, rotary=rotary, causal=True, offset=2)
         found = rw.multi_head_attention(x, **given, rotary=rotary, causal=True, offset=[2])
         assert_same_bits(found, expected)
+    batch = rows((2, 3, 7, 12))
+    for offset in ([1, 2, 3], [[1, 2, 3]], [[1], [2]]):
+        found = rw.multi_head_attention(
+            batch, **given, rotary=FREQUENCIES, causal=True, offset=offset
+        )
+        each = np.broadcast_to(offset, (2, 3))
+        for i, j in np.ndindex(2, 3):
+            expected = rw.multi_head_attention(
+                batch[i, j], **given, rotary=FREQUENCIES, causal=True, offset=int(each[i, j])
+            )
+            np.testing.assert_allclose(found[i, j], expected, rtol=0, atol=1e-12)
 
 
 def test_positions_must_fit_the_data() -> None:

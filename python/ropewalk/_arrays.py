@@ -100,7 +100,8 @@ def positive_number(name: str, value: object) -> float:
 def number_between(name: str, value: object, smallest: float, largest: float) -> float:
     """Return `value` as a float from `smallest` to `largest`."""
     number = _number(name, value)
-    if not smallest <= (value if isinstance(value, int) else number) <= largest:
+    exact = int(value) if isinstance(value, int | np.integer) else number
+    if not smallest <= exact <= largest:
         msg = f"{name} must be a number from {smallest} to {largest}, got {_shown(value)}"
         raise ValueError(msg)
     return number

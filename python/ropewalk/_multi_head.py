@@ -432,12 +432,12 @@ def _turned(
         first = _arrays.integers("offset", offset, -largest, largest)
         leading = heads.shape[:-3] or (1,)  # as attention has it
         _arrays.check_broadcast("offset", first.shape, leading, "the axes before those of heads")
-        if heads.ndim == 3:
-            first = first.reshape(())
-        positions = np.add.outer(first, np.arange(heads.shape[-2]))
+        if first.ndim:
+            first = np.broadcast_to(first, leading) if heads.ndim > 3 else first.reshape(())
+        name, positions = "offset", np.add.outer(first, np.arange(heads.shape[-2]))
         if axes > 1:
             positions = np.stack([positions] * axes, axis=-1)
-    if positions is not None and not isinstance(positions, range):
+    if positions is not None:
         _, shape = _arrays.positions(name, positions, axes)
         _arrays.check_rows_fit(name, shape, heads[..., 0, :, :])
         if len(shape) > 1 and heads.ndim > 3:  # all heads share them

@@ -126,7 +126,7 @@ def test_axes_are_those_of_matplotlib(ax: Any) -> None:
 )
 @pytest.mark.parametrize("draw", DRAWINGS)
 def test_a_table_holds_real_numbers(draw: Drawing, table: Any) -> None:
-    if draw is rw.plot.heatmap and not np.iscomplexobj(table):
+    if draw is rw.plot.heatmap and getattr(table, "dtype", None) in (np.bool_, np.float64):
         return  # it draws booleans and what is masked
     with pytest.raises(TypeError, match="must"):
         draw(table, ax=Figure().add_subplot())

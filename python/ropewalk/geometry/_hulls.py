@@ -173,7 +173,8 @@ def distance_to_hull(points: ArrayLike, hull_points: ArrayLike, /) -> NDArray[np
     units = edges / np.where(lengths > 0, lengths, 1)[:, None]
     to_points = (at * shrink)[:, None] - starts  # points, edges, 2
     along = np.clip((to_points * units).sum(axis=-1), 0, lengths)
-    distances = np.asarray(norms(to_points - along[..., None] * units).min(axis=-1)) / shrink
+    with np.errstate(over="ignore"):  # a distance may be larger than any number
+        distances = np.asarray(norms(to_points - along[..., None] * units).min(axis=-1)) / shrink
     if len(corners) > 2:
         sides = list(zip(corners.tolist(), np.roll(corners, -1, axis=0).tolist(), strict=True))
         inside = [all(_turn(a, b, point) >= 0 for a, b in sides) for point in at.tolist()]
