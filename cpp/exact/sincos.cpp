@@ -60,7 +60,7 @@ DoubleDouble polynomial(DoubleDouble x, std::span<const DoubleDouble> coefficien
 }
 
 // (sin x - x) / x^3 and (cos x - 1) / x^2 as polynomials in x^2; for |x| <= pi / 256 the next terms
-// are 2^-109 of the sine, and 2^-121.
+// are below 2^-108 of the sine, and 2^-125.
 constexpr DoubleDouble sine_rest[]{
     {-0x1.5555555555555p-3, -0x1.5555555555555p-57}, // -1 / 3!
     {0x1.1111111111111p-7, 0x1.1111111111111p-63},

@@ -71,9 +71,9 @@ template <class Run>
                 run(row, copy);
 }
 
-// Pairs of neighbours: vectors hold a b a b .., tables c s c s ..
+// Interleaved pairs: vectors hold a b a b .., tables c s c s ..
 template <class S, class Data>
-struct Neighbours {
+struct Interleaved {
     using Element = typename Data::Element;
     using Table = typename Data::Table;
     using Vector = typename Data::Vector;
@@ -204,7 +204,7 @@ struct Neighbours {
 
 // Features `apart` elements from each other: vectors hold all a, or all b, tables cosines or sines.
 template <class S, class Data>
-struct Apart {
+struct Half {
     using Element = typename Data::Element;
     using Table = typename Data::Table;
     using Vector = typename Data::Vector;

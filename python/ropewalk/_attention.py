@@ -110,7 +110,7 @@ def attention(
         arguments of the wrong kind.
     ValueError
         For shapes that do not fit each other, values out of range, an `offset` that is needed and
-        not said, or an `out` that does not fit.
+        not given, or an `out` that does not fit.
 
     See Also
     --------

@@ -28,7 +28,8 @@ def embed(
     table : array_like of shape (rows, dim)
         One vector a token: float64, float32, float16 or bfloat16; integers become float64.
     scale : float, default 1.0
-        What every vector is multiplied by, positive and finite; ``sqrt(dim)`` in the Transformer.
+        What every vector is multiplied by, positive and finite in float32 (float64 for a table of
+        it); ``sqrt(dim)`` in the Transformer.
     out : ndarray, optional
         Where to write: of the shape and dtype of the result, any strides, sharing no memory with
         `ids` or `table`.

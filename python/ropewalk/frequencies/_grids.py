@@ -64,7 +64,8 @@ def axial(
         If an argument is out of the range above, the pairs cannot be split evenly, or `sections` do
         not fit.
     TypeError
-        If `dim`, `axes` or a section is not an integer, or `base` not a real number.
+        If `dim`, `axes` or a section is not an integer, `base` not a real number, or `turns` not a
+        boolean.
 
     See Also
     --------
@@ -184,8 +185,8 @@ def mrope(
         If an argument is out of the range above, `sections` do not sum to the pairs or cannot be
         dealt out, `base` and `frequencies` are both given, or `frequencies` have several axes.
     TypeError
-        If `dim` is missing, `dim` or a section is not an integer, `base` not a real number, or
-        `frequencies` none of `ropewalk.frequencies`.
+        If `dim` is missing, `dim` or a section is not an integer, `base` not a real number,
+        `interleaved` not a boolean, or `frequencies` none of `ropewalk.frequencies`.
 
     See Also
     --------

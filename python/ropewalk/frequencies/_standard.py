@@ -103,7 +103,7 @@ def from_radians(radians: ArrayLike, /) -> Frequencies:
     ValueError
         If `radians` has another shape, holds NaN or infinity, or leaves the range.
     TypeError
-        If `radians` is complex or holds no numbers.
+        If `radians` is complex, masked or holds no numbers.
 
     See Also
     --------
@@ -308,7 +308,7 @@ def clipped(
     ValueError
         If `dim`, `pairs` or `base` is out of range.
     TypeError
-        If `dim` or `pairs` is not an integer, or `base` not a real number.
+        If `dim` or `pairs` is not an integer, `base` not a real number, or `hard` not a boolean.
 
     See Also
     --------

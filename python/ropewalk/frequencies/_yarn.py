@@ -62,7 +62,8 @@ def yarn(
         If an argument is out of the range above, only one of `mscale` and `mscale_all_dim` is
         given, or `trained_length` is so short or so long that the ramp lies outside the pairs.
     TypeError
-        If `dim` or `trained_length` is not an integer, or one of the others not a real number.
+        If `dim` or `trained_length` is not an integer, `truncate` not a boolean, or one of the
+        others not a real number.
 
     See Also
     --------

@@ -136,6 +136,8 @@ def attention_stages(
     ------
     ValueError
         If the stages are not those of one head, or tokens or Axes are not as many as needed.
+    TypeError
+        If `stages` are no AttentionStages, tokens no strings, or `ax` is no Axes.
 
     See Also
     --------

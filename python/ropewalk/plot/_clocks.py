@@ -60,6 +60,8 @@ def clock_hands(
     ValueError
         If `table` has not two dimensions, is empty or has an odd number of columns, `positions` or
         `labels` does not fit it, or `order` is neither of the two.
+    TypeError
+        If `table` holds no real numbers, or `ax` is no Axes.
 
     See Also
     --------

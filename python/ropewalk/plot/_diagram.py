@@ -59,8 +59,8 @@ def transformer(*, ax: Axes | None = None, lang: Lang = "en") -> Axes:
     >>> sum(text.get_text().startswith("positional") for text in ax.texts)
     2
     """
-    encoder = _canvas.words("encoder", lang)  # refuses a language before anything is drawn
     ax = _canvas.axes(ax, 7.6, lang)
+    encoder = _canvas.words("encoder", lang)
     _stack(ax, ENCODER, -1, "source tokens", ENCODER_LAYER, lang)
     _stack(ax, DECODER, 1, "target tokens, shifted right", DECODER_LAYER, lang)
     top = ENCODER_LAYER["feed-forward"] + TO_NORM + HALF_HEIGHT

@@ -185,7 +185,7 @@ def number_table(
     labels : sequence of str, optional
         Heads of the columns; "dimension 1 (sin)", "dimension 2 (cos)" and so on unless given.
     decimals : int, default 4
-        Decimals to which values are rounded.
+        Decimals to which values are rounded, 0 to 17.
     ax : Axes, optional
         Where to draw; a new figure unless given.
     lang : {"en", "ja"}, default "en"
@@ -199,7 +199,10 @@ def number_table(
     Raises
     ------
     ValueError
-        If `table` has not two dimensions or is empty, or `positions` or `labels` does not fit it.
+        If `table` has not two dimensions or is empty, `positions` or `labels` does not fit it, or
+        `decimals` is out of range.
+    TypeError
+        If `table` holds no real numbers, `decimals` is no integer, or `ax` is no Axes.
 
     See Also
     --------

@@ -49,6 +49,8 @@ def waves(
     ------
     ValueError
         If `table` has not two dimensions or is empty, or `positions` or `labels` does not fit it.
+    TypeError
+        If `table` holds no real numbers, or `ax` is no Axes.
 
     See Also
     --------
@@ -118,7 +120,10 @@ def sine(
     Raises
     ------
     ValueError
-        If `x` and `y` have not one and the same length.
+        If `x` and `y` have not one and the same length or are not finite, or `period` is not
+        positive and finite.
+    TypeError
+        If `x`, `y` or `period` are no real numbers, or `ax` is no Axes.
 
     See Also
     --------
