@@ -1,6 +1,6 @@
 """Attention of many heads: weights, stages, masks, temperature, and the polygon of 2-D values."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -32,8 +32,6 @@ class AttentionView(View):
     tokens, key_tokens : list of str
         The queries and the keys.
     """
-
-    _answered = ("head", "stage")
 
     head = traitlets.Int(0).tag(sync=True)
     stage = traitlets.Unicode("weights").tag(sync=True)
@@ -109,8 +107,8 @@ class AttentionView(View):
             raise traitlets.TraitError(msg)
         return temperature
 
-    def _choices(self, name: str) -> Sequence[object]:
-        return range(len(self.heads)) if name == "head" else self.stages
+    def _answers(self) -> Mapping[str, Sequence[object]]:
+        return {"head": range(len(self.heads)), "stage": self.stages}
 
     def _refresh(self, _change: object = None) -> None:
         """Compute all stages of all heads anew, and draw the one that is shown."""

@@ -1,6 +1,6 @@
 """The sinusoidal encoding: its heat map, the wave of a dimension, the hands of a position."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -29,8 +29,6 @@ class EncodingView(View):
     factor : float
         By how much, from 1 to 1e9; the standard schedule has none.
     """
-
-    _answered = ("schedule",)
 
     dim = traitlets.Int(4, min=4, max=LARGEST_SIDE).tag(sync=True)
     base = traitlets.Float(10000.0).tag(sync=True)
@@ -97,9 +95,8 @@ class EncodingView(View):
             raise traitlets.TraitError(msg)
         return factor
 
-    def _choices(self, name: str) -> Sequence[object]:
-        assert name == "schedule"
-        return [schedule for schedule in SCHEDULES if self._suits(schedule)]
+    def _answers(self) -> Mapping[str, Sequence[object]]:
+        return {"schedule": [schedule for schedule in SCHEDULES if self._suits(schedule)]}
 
     def _suits(self, schedule: str) -> bool:
         try:

@@ -1,14 +1,15 @@
 """What all views share: the page that draws them, arrays on the way to it, saving."""
 
 import json
+from abc import abstractmethod
 from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from html import escape
 from itertools import product
 from os import PathLike
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import anywidget
 import numpy as np
@@ -35,8 +36,6 @@ class View(anywidget.AnyWidget):
 
     _esm = MODULE
     _css = STYLE
-    # The traits that a saved page can still set: it holds the picture of each of their values.
-    _answered: ClassVar[Sequence[str]] = ()
 
     view = traitlets.Unicode(read_only=True).tag(sync=True)
     title = traitlets.Unicode(read_only=True).tag(sync=True)
@@ -50,15 +49,16 @@ class View(anywidget.AnyWidget):
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.title!r})"  # the same in every run of a notebook
 
+    @abstractmethod
     def _picture(self) -> Picture:
-        raise NotImplementedError
+        """Return what is shown."""
 
     def _draw(self, _change: object = None) -> None:
         self.set_trait("picture", self._picture())
 
-    def _choices(self, name: str) -> Sequence[object]:
-        """Return all values of a trait in `_answered` of which there is a picture."""
-        raise NotImplementedError
+    def _answers(self) -> Mapping[str, Sequence[object]]:
+        """Return the traits that a saved page can still set, and the values that have a picture."""
+        return {}
 
     def html(self) -> str:
         """Write the view as one HTML page that needs no other file, no Python and no network.
@@ -74,17 +74,18 @@ class View(anywidget.AnyWidget):
             for name, value in self.get_state().items()
             if not name.startswith("_") and name not in {"layout", "tabbable", "tooltip", "picture"}
         }
-        chosen = {name: getattr(self, name) for name in self._answered}
+        answered = self._answers()
+        chosen = {name: getattr(self, name) for name in answered}
         answers = []
         with self.hold_sync():  # a notebook that shows the view sees none of this
-            for values in product(*map(self._choices, self._answered)):
-                for name, value in zip(self._answered, values, strict=True):
+            for values in product(*answered.values()):
+                for name, value in zip(answered, values, strict=True):
                     setattr(self, name, value)
                 answers.append([values, self.picture])
             for name, value in chosen.items():
                 setattr(self, name, value)
         saved = json.dumps(
-            {"state": state, "answered": self._answered, "answers": answers}, default=_in_base64
+            {"state": state, "answered": list(answered), "answers": answers}, default=_in_base64
         ).replace("<", "\\u003c")  # it stands in strings alone, and can end no element so
         script = f"{MODULE}\nshowSaved(document);\n"
         allowed = b64encode(sha256(script.encode()).digest()).decode()
