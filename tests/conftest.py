@@ -1,15 +1,19 @@
 """What all tests share: the report header, the profile of hypothesis, a seeded generator."""
 
 import os
+import pickle
 import platform
 import subprocess
 import sys
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import hypothesis
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import ropewalk as rw
 
@@ -21,6 +25,7 @@ hypothesis.settings.register_profile("ropewalk", deadline=None, derandomize=True
 hypothesis.settings.load_profile("ropewalk")
 
 RunPython = Callable[..., subprocess.CompletedProcess[str]]
+Call = Callable[[str, tuple[Any, ...], dict[str, Any]], NDArray[Any]]
 
 ELSEWHERE = {"browser", "chromium", "on_each_isa", "run_python"}  # fixtures of other processes
 PICTURES = Path(__file__).parent / "plot"
@@ -62,3 +67,46 @@ def run_python() -> RunPython:
         )
 
     return run
+
+
+WORKER = """
+import pickle, sys
+import ropewalk as rw
+
+while True:
+    try:
+        name, arguments, options = pickle.load(sys.stdin.buffer)
+    except EOFError:
+        break
+    pickle.dump(getattr(rw, name)(*arguments, **options), sys.stdout.buffer)
+    sys.stdout.buffer.flush()
+"""
+
+
+def calling(worker: subprocess.Popen[bytes]) -> Call:
+    requests, answers = worker.stdin, worker.stdout
+    assert requests is not None
+    assert answers is not None
+    turn = threading.Lock()  # for tests that run in many threads at once
+
+    def call(name: str, arguments: tuple[Any, ...], options: dict[str, Any]) -> Any:
+        with turn:
+            pickle.dump((name, arguments, options), requests)
+            requests.flush()
+            return pickle.load(answers)
+
+    return call
+
+
+@pytest.fixture(scope="session")
+def on_each_isa() -> Iterator[list[Call]]:
+    """Give one function for each instruction set: a call in a process that uses it."""
+    workers = []
+    for isa in rw.show_config()["supported_isas"]:
+        environment = os.environ | {"ROPEWALK_ISA": isa}
+        command = [sys.executable, "-c", WORKER]
+        pipe = subprocess.PIPE
+        workers.append(subprocess.Popen(command, env=environment, stdin=pipe, stdout=pipe))
+    yield [calling(worker) for worker in workers]
+    for worker in workers:
+        worker.communicate()

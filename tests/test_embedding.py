@@ -10,15 +10,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from tests import reference
+from tests.data import DTYPES, UNIT
 
 import ropewalk as rw
 from ropewalk._embedding import Measure
 
-DTYPES: dict[str, np.dtype[Any]] = {
-    name: np.dtype(name) for name in ("float64", "float32", "float16")
-} | {"bfloat16": np.dtype(ml_dtypes.bfloat16)}
-# u, half the spacing of the numbers above 1
-UNIT = {"float64": 2.0**-53, "float32": 2.0**-24, "float16": 2.0**-11, "bfloat16": 2.0**-8}
 MEASURES: list[Measure] = ["cosine", "inner", "euclidean"]
 INTEGERS = ["i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", ">i8", ">u4"]
 

@@ -6,12 +6,7 @@ shape and memory layout are taken as they are, and left as they are. How exact t
 tested in test_exact.py, what is refused in test_refusals.py.
 """
 
-import os
-import pickle
-import subprocess
-import sys
-import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -22,30 +17,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from tests import reference
+from tests.conftest import Call
+from tests.data import DTYPES, PAIRINGS, UNIT, assert_same_bits, dtypes
 
 import ropewalk as rw
 from ropewalk import _encodings
 from ropewalk._arrays import Pairing
 from ropewalk._encodings import Order
 
-DTYPES = ["float64", "float32", "float16", "bfloat16"]
-PAIRINGS: list[Pairing] = ["interleaved", "half"]
 ORDERS: list[Order] = ["sin-cos", "cos-sin"]
 LARGEST = 2**53
-UNIT = {"float64": 2.0**-53, "float32": 2.0**-24}  # u, half the spacing of the numbers above 1
 
 layouts = pytest.mark.parametrize(
     ("pairing", "order"), [(pairing, order) for pairing in PAIRINGS for order in ORDERS]
 )
-dtypes = pytest.mark.parametrize("dtype", DTYPES)
-
-
-def assert_same_bits(actual: NDArray[Any], expected: NDArray[Any]) -> None:
-    assert actual.dtype == expected.dtype
-    assert actual.shape == expected.shape
-    words = f"u{actual.itemsize}"
-    a, b = np.ascontiguousarray(actual), np.ascontiguousarray(expected)
-    np.testing.assert_array_equal(a.view(words), b.view(words))
 
 
 def columns(dim: int, pairing: Pairing, order: Order) -> list[int]:
@@ -125,7 +110,7 @@ widths = st.integers(1, 20).map(lambda pairs: 2 * pairs)
 options: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
     {
         "base": st.sampled_from([10000.0, 500000.0, 1e7, 7.3, 0.5]),
-        "dtype": st.sampled_from(DTYPES),
+        "dtype": st.sampled_from(list(DTYPES)),
         "pairing": st.sampled_from(PAIRINGS),
         "order": st.sampled_from(ORDERS),
     }
@@ -187,7 +172,7 @@ def test_whole_floats_are_the_integers_that_they_are(
     assert_same_bits(rw.sinusoidal_encoding(floats, dim, **options), table)
 
 
-@given(st.one_of(ranges(), mixed), widths, st.sampled_from(DTYPES))
+@given(st.one_of(ranges(), mixed), widths, st.sampled_from(list(DTYPES)))
 def test_the_encoding_of_minus_p_has_the_negated_sines(
     positions: range | NDArray[np.int64], dim: int, dtype: str
 ) -> None:
@@ -243,55 +228,13 @@ def test_bits_of_shift_matrices_do_not_depend_on_the_number_of_threads() -> None
     assert len(found) == 1
 
 
-Call = Callable[[tuple[Any, ...], dict[str, Any]], NDArray[Any]]
-WORKER = """
-import pickle, sys
-import ropewalk as rw
-
-while True:
-    try:
-        arguments, options = pickle.load(sys.stdin.buffer)
-    except EOFError:
-        break
-    pickle.dump(rw.sinusoidal_encoding(*arguments, **options), sys.stdout.buffer)
-    sys.stdout.buffer.flush()
-"""
-
-
-def calling(worker: subprocess.Popen[bytes]) -> Call:
-    requests, answers = worker.stdin, worker.stdout
-    assert requests is not None
-    assert answers is not None
-    turn = threading.Lock()  # for tests that run in many threads at once
-
-    def call(arguments: tuple[Any, ...], options: dict[str, Any]) -> Any:
-        with turn:
-            pickle.dump((arguments, options), requests)
-            requests.flush()
-            return pickle.load(answers)
-
-    return call
-
-
-@pytest.fixture(scope="module")
-def on_each_isa() -> Iterator[list[Call]]:
-    """Give one function for each instruction set: the encoding in a process that uses it."""
-    workers = []
-    for isa in rw.show_config()["supported_isas"]:
-        environment = os.environ | {"ROPEWALK_ISA": isa}
-        command = [sys.executable, "-c", WORKER]
-        pipe = subprocess.PIPE
-        workers.append(subprocess.Popen(command, env=environment, stdin=pipe, stdout=pipe))
-    yield [calling(worker) for worker in workers]
-    for worker in workers:
-        worker.communicate()
-
-
 @given(st.one_of(ranges(), mixed, st.lists(st.floats(-(2**53), 2**53))), widths, options)
 def test_bits_do_not_depend_on_the_instruction_set(
     on_each_isa: list[Call], positions: Any, dim: int, options: dict[str, Any]
 ) -> None:
-    tables = {call((positions, dim), options).tobytes() for call in on_each_isa}
+    tables = {
+        call("sinusoidal_encoding", (positions, dim), options).tobytes() for call in on_each_isa
+    }
     assert len(tables) == 1
 
 
@@ -301,7 +244,10 @@ def test_large_tables_are_the_same_on_each_instruction_set(
     on_each_isa: list[Call], pairing: Pairing, order: Order, dtype: str
 ) -> None:
     chosen = {"pairing": pairing, "order": order, "dtype": dtype}
-    tables = [call((range(-3000, 9000), 38), chosen).tobytes() for call in on_each_isa]
+    tables = [
+        call("sinusoidal_encoding", (range(-3000, 9000), 38), chosen).tobytes()
+        for call in on_each_isa
+    ]
     assert len(set(tables)) == 1
 
 

@@ -1,12 +1,7 @@
 """Rotation gives the same bits however data lie, and wherever they are turned."""
 
 import itertools
-import os
-import pickle
-import subprocess
-import sys
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from tests.conftest import Call
 from tests.data import DTYPES, PAIRINGS, assert_same_bits, dtypes, pairings, rows, unaligned
 from tests.test_rotary import LARGEST, draw_data
 
@@ -298,50 +294,6 @@ def test_a_part_is_turned_as_in_the_whole(
     assert_same_bits(rw.rotate(x[1:2, part], positions[part], pairing=pairing)[0], whole[1, part])
     row = rw.rotate(x[2, begin], positions[begin], pairing=pairing)
     assert_same_bits(row, whole[2, begin])
-
-
-Call = Callable[[str, tuple[Any, ...], dict[str, Any]], NDArray[Any]]
-WORKER = """
-import pickle, sys
-import ropewalk as rw
-
-while True:
-    try:
-        name, arguments, options = pickle.load(sys.stdin.buffer)
-    except EOFError:
-        break
-    pickle.dump(getattr(rw, name)(*arguments, **options), sys.stdout.buffer)
-    sys.stdout.buffer.flush()
-"""
-
-
-def calling(worker: subprocess.Popen[bytes]) -> Call:
-    requests, answers = worker.stdin, worker.stdout
-    assert requests is not None
-    assert answers is not None
-    turn = threading.Lock()  # for tests that run in many threads at once
-
-    def call(name: str, arguments: tuple[Any, ...], options: dict[str, Any]) -> Any:
-        with turn:
-            pickle.dump((name, arguments, options), requests)
-            requests.flush()
-            return pickle.load(answers)
-
-    return call
-
-
-@pytest.fixture(scope="module")
-def on_each_isa() -> Iterator[list[Call]]:
-    """Give one function for each instruction set: a call in a process that uses it."""
-    workers = []
-    for isa in rw.show_config()["supported_isas"]:
-        environment = os.environ | {"ROPEWALK_ISA": isa}
-        command = [sys.executable, "-c", WORKER]
-        pipe = subprocess.PIPE
-        workers.append(subprocess.Popen(command, env=environment, stdin=pipe, stdout=pipe))
-    yield [calling(worker) for worker in workers]
-    for worker in workers:
-        worker.communicate()
 
 
 @settings(max_examples=100)
