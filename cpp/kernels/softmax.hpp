@@ -46,10 +46,11 @@ T largest_element(const T* x, std::int64_t count) {
     return S::largest(S::max(S::max(largest[0], largest[1]), S::max(largest[2], largest[3])));
 }
 
-// What becomes of lines that are written while weights are made: nothing, where their total is 1,
-// or shares; and whether the place of the weights is asked for, which is read before it is written.
+// What else is done while weights are made. Lines are written: as they are, where their total is 1,
+// or divided by it. The place of the weights is asked for, which is read before it is written.
+// What comes next is asked for: from memory, far ahead, into the second cache, or from nearer.
 struct Copied {
-    static constexpr bool asks = false;
+    static constexpr bool asks = false, far = false;
     template <class S>
     struct Of {
         explicit Of(const Lines&) {}
@@ -61,12 +62,17 @@ struct Asked : Copied {
     static constexpr bool asks = true;
 };
 struct Divided {
-    static constexpr bool asks = false;
+    static constexpr bool asks = false, far = false;
     template <class S>
     struct Of : Shares<S, float> {
         explicit Of(const Lines& lines) : Shares<S, float>(lines.total) {}
     };
 };
+template <class Meanwhile>
+struct FromMemory : Meanwhile {
+    static constexpr bool far = true;
+};
+constexpr std::int64_t far_bytes = 16384;
 
 // The next of the lines, so many of them.
 template <class S, int count, class OfLine>
@@ -100,6 +106,17 @@ void stream_rest(Lines& lines) {
         stream_all<S, Divided>(lines);
 }
 
+// A load waits for what was stored a moment ago where the last twelve bits of the addresses are the
+// same, and stores that pass the cache by take long. So lines that would be written a little ahead
+// of x, page by page, wait until x is so many bytes further on, and follow it then.
+inline std::int64_t bytes_before_lines(const void* x, const Lines& lines) {
+    constexpr std::intptr_t page = 4096, a_moment = 1024;
+    const std::intptr_t ahead =
+        (reinterpret_cast<std::intptr_t>(lines.to) - reinterpret_cast<std::intptr_t>(x)) &
+        (page - 1);
+    return ahead < a_moment ? ahead : -1;
+}
+
 // Weights of a row, which are added to sums[16]. Meanwhile what lies so many elements ahead is
 // fetched, and lines are written.
 template <class S, class Meanwhile, class T, class OfRow>
@@ -113,20 +130,24 @@ template <class S, class Meanwhile, class T, class OfRow>
     Sum<S, T> sum(sums);
     Lines lines = meanwhile; // in registers
     const typename Meanwhile::template Of<S> shares(lines);
+    const std::int64_t waiting = bytes_before_lines(x, lines);
     std::int64_t i = 0;
     for (; i + group <= count; i += group) {
         Vector own[std::size_t{at_once}];
         weights_of<S>(weight, x + i, own);
         for (int k = 0; k < at_once; ++k) {
             const std::int64_t at = i + k * softmax_lanes;
-            __builtin_prefetch(x + at + ahead);
+            if constexpr (Meanwhile::far)
+                __builtin_prefetch(x + at + far_bytes / sizeof(T), 0, 2);
+            else
+                __builtin_prefetch(x + at + ahead);
             if constexpr (Meanwhile::asks)
                 __builtin_prefetch(weights + at + 1024 / sizeof(T), 1);
             W::put(weights + at, own[k]);
         }
         sum.add(own);
         if constexpr (S::streams)
-            if (lines.count >= as_many)
+            if (lines.count >= as_many && i * std::int64_t{sizeof(T)} > waiting)
                 stream<S, as_many>(lines, shares);
     }
     meanwhile = lines;
@@ -243,7 +264,7 @@ weigh_rows(const T* x, std::int64_t x_stride, T* weights, std::int64_t stride, s
                 largest_element<S, T>(x, length < guessed_elements ? length : guessed_elements);
             guess.made = true;
         }
-        const auto weigh = [&]<class Scale>(const GuessedWeights<S, Scale>& weight) {
+        const auto weigh = [&](const auto& weight) __attribute__((always_inline)) {
             for (std::int64_t i = 0; i < rows && guess.wrong < most_wrong; ++i)
                 sums[i] = weigh_by_guess<S, Meanwhile>(x + i * x_stride, length, weight,
                                                        weights + i * stride, meanwhile);
@@ -290,12 +311,14 @@ void softmax_rows(const T* x, std::int64_t x_stride, T* y, std::int64_t y_stride
         T* const to = y + first * y_stride;
         T* const weights = apart ? room : to;
         double sums[std::size_t{most_rows}];
-        const auto weigh = [&](auto lines) {
+        const auto weigh = [&](auto lines) __attribute__((always_inline)) {
             weigh_rows<S, decltype(lines)>(x + first * x_stride, x_stride, weights, stride, now,
                                            length, scale, guess, meanwhile, sums);
         };
         if (ahead == Ahead::next_rows && !apart)
             weigh(Asked());
+        else if (ahead == Ahead::far_rows)
+            weigh(FromMemory<Copied>());
         else
             weigh(Copied());
         const typename Shares<S, T>::Rows shares(Shares<S, T>(Two<S>::get(sums)));
@@ -307,9 +330,16 @@ void softmax_rows(const T* x, std::int64_t x_stride, T* y, std::int64_t y_stride
 // Weights of one row, and their total.
 template <class S, class T>
 double weigh_one(const T* x, std::int64_t length, double scale, T* weights, ropewalk::Guess& guess,
-                 Lines& meanwhile) {
+                 Lines& meanwhile, Ahead ahead) {
     double totals[std::size_t{most_rows}];
-    weigh_rows<S, Divided>(x, 0, weights, 0, 1, length, scale, guess, meanwhile, totals);
+    const auto weigh = [&](auto lines) __attribute__((always_inline)) {
+        weigh_rows<S, decltype(lines)>(x, 0, weights, 0, 1, length, scale, guess, meanwhile,
+                                       totals);
+    };
+    if (ahead == Ahead::far_rows)
+        weigh(FromMemory<Divided>());
+    else
+        weigh(Divided());
     return totals[0];
 }
 

@@ -202,16 +202,22 @@ bool divides_late(const SoftmaxElements<T>& e) {
 
 template <class T>
 void stream_row(const SoftmaxElements<T>& e, const Strided<void>& y, std::int64_t index,
-                Guess& guess, StreamedRows<T>& streamed) {
+                Guess& guess, StreamedRows<T>& streamed, Ahead ahead) {
     const Softmax& s = e.s_;
     const auto* const x = static_cast<const T*>(e.at(s.x, offset_of(s.leading, s.x, index)));
-    const double total =
-        e.kernel().weigh_row(x, s.length, e.scale_, streamed.next(), guess, streamed.lines());
+    const double total = e.kernel().weigh_row(x, s.length, e.scale_, streamed.next(), guess,
+                                              streamed.lines(), ahead);
     streamed.stream(static_cast<T*>(e.at(y, offset_of(s.leading, y, index))), s.length, total);
 }
 
-// From so many bytes on the second cache does not hold what is read and its place.
-constexpr std::int64_t asked_bytes = 1 << 20;
+// What is asked for of so many bytes: the place of results, from where the second cache does not
+// hold it beside what is read; or, where lines are streamed, rows far ahead.
+Ahead rows_ahead(std::int64_t bytes, bool streamed) {
+    constexpr std::int64_t asked_bytes = 1 << 20;
+    if (!waits_for_second_cache())
+        return streamed ? Ahead::far_rows : Ahead::nothing;
+    return !streamed && bytes >= asked_bytes ? Ahead::next_rows : Ahead::nothing;
+}
 
 // Rows that kernels read and write where they are, but for a mask or a sign.
 template <class T>
@@ -220,16 +226,15 @@ void softmax_whole_rows(const SoftmaxElements<T>& e, const Strided<void>& y, Sto
     const bool streamed = stores == Stores::streamed && e.kernels_.stream != nullptr &&
                           (e.s_.leading.empty() || y.strides.back() == e.s_.length);
     const bool late = streamed && divides_late(e);
-    const bool asks = !streamed && waits_for_second_cache() &&
-                      rows_of(e.s_) * e.s_.length * element_bytes(e.s_.type) >= asked_bytes;
-    const Ahead ahead = asks ? Ahead::next_rows : Ahead::nothing;
+    const std::int64_t bytes = rows_of(e.s_) * e.s_.length * element_bytes(e.s_.type);
+    const Ahead ahead = rows_ahead(bytes, streamed);
     each_task<T>(e.s_, rows_of(e.s_), e.s_.length, streamed ? streamed_elements : task_elements,
                  threads, [&](std::int64_t begin, std::int64_t end, const SoftmaxRoom<T>& room) {
                      Guess guess;
                      StreamedRows<T> stream(e, room);
                      for (std::int64_t index = begin; index < end;)
                          if (late)
-                             stream_row(e, y, index++, guess, stream);
+                             stream_row(e, y, index++, guess, stream, ahead);
                          else
                              index += rows_at_once(e, y, index, end, room, guess,
                                                    streamed ? &stream : nullptr, ahead);

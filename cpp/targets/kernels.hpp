@@ -23,7 +23,7 @@ struct SoftmaxKernels {
                  Ahead ahead);
     // The weights of one row, and their total; null where lines hold no weights of T.
     double (*weigh_row)(const T* x, std::int64_t length, double scale, T* weights, Guess& guess,
-                        Lines& meanwhile);
+                        Lines& meanwhile, Ahead ahead);
 
     // y = x, or value where a byte is 0; y may be x.
     void (*hide)(const T* x, const std::uint8_t* counts, std::int64_t count, T value, T* y);
