@@ -220,27 +220,21 @@ void share_elements(const T* weights, std::int64_t count, double sum, T* y) {
     share_row<S, T>(weights, count, Shares<S, T>(sum), y);
 }
 
-// The sum of weights, or 0 if the guess was wrong, which most often a thousand elements show, or
-// some thousands more.
+// Weights of a row, which are added to sums[16], or of its beginning, where that shows that the
+// guess was wrong: most often a thousand elements do, or some thousands more.
 template <class S, class Meanwhile, class Scale>
-[[gnu::always_inline]] inline double weigh_by_guess(const float* x, std::int64_t length,
-                                                    const GuessedWeights<S, Scale>& weight,
-                                                    float* weights, Lines& meanwhile) {
+[[gnu::always_inline]] inline void weigh_by_guess(const float* x, std::int64_t length,
+                                                  const GuessedWeights<S, Scale>& weight,
+                                                  float* weights, double* sums, Lines& meanwhile) {
     // A row, or what comes from memory in time.
     const std::int64_t most_ahead = length < 2048 ? length : 2048;
     const std::int64_t ahead = most_ahead < 512 ? 512 : most_ahead;
-    alignas(64) double sums[std::size_t{softmax_lanes}] = {};
-    double sum = 0;
-    for (std::int64_t i = 0; i < length;) {
+    for (std::int64_t i = 0; i < length && (i == 0 || weight.agrees(total_of<S>(sums)));) {
         const std::int64_t left = length - i, most = i == 0 ? 1024 : 4096;
         const std::int64_t count = left < most ? left : most;
         weigh_row<S, Meanwhile>(x + i, count, weight, ahead, weights + i, sums, meanwhile);
-        sum = total_of<S>(sums);
-        if (!weight.agrees(sum))
-            return 0;
         i += count;
     }
-    return sum;
 }
 
 constexpr std::int64_t most_rows = softmax_lanes, guessed_elements = 1024;
@@ -256,6 +250,8 @@ weigh_rows(const T* x, std::int64_t x_stride, T* weights, std::int64_t stride, s
     T greatest[std::size_t{most_rows}];
     alignas(64) double lanes[std::size_t{most_rows}][std::size_t{softmax_lanes}];
     Two<S>::put(sums, Two<S>::all(0.0));
+    for (std::int64_t i = 0; i < rows; ++i)
+        Two<S>::put(lanes[i], Two<S>::all(0.0));
     // The greatest element of a row is guessed to be near that of the first thousand, or, where
     // that was wrong, near that of the last row that it was wrong for.
     if constexpr (sizeof(T) == sizeof(float)) {
@@ -265,9 +261,15 @@ weigh_rows(const T* x, std::int64_t x_stride, T* weights, std::int64_t stride, s
             guess.made = true;
         }
         const auto weigh = [&](const auto& weight) __attribute__((always_inline)) {
-            for (std::int64_t i = 0; i < rows && guess.wrong < most_wrong; ++i)
-                sums[i] = weigh_by_guess<S, Meanwhile>(x + i * x_stride, length, weight,
-                                                       weights + i * stride, meanwhile);
+            if (guess.wrong == most_wrong)
+                return;
+            for (std::int64_t i = 0; i < rows; ++i)
+                weigh_by_guess<S, Meanwhile>(x + i * x_stride, length, weight, weights + i * stride,
+                                             lanes[i], meanwhile);
+            for (std::int64_t i = 0; i < rows; ++i) {
+                const double sum = total_of<S>(lanes[i]);
+                sums[i] = weight.agrees(sum) ? sum : 0;
+            }
         };
         if (scale == 1)
             weigh(GuessedWeights<S, Unscaled<S>>(guess.greatest, scale));
