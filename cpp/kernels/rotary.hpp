@@ -30,12 +30,12 @@ template <class S, class Data, bool streamed>
         Data::put(p, v);
 }
 
-// What comes from far is asked for a page ahead; nearer by, so is the place of results, which is
-// read before it is written.
-template <Ahead ahead, class Element>
+// What comes from far is asked for a page ahead, of several streams in turn so much in all; nearer
+// by, so is the place of results, which is read before it is written.
+template <Ahead ahead, int streams = 1, class Element>
 [[gnu::always_inline]] inline void ask_for(const Element* x, const Element* y) {
     if constexpr (ahead == Ahead::far_rows)
-        __builtin_prefetch(x + 4096 / sizeof(Element));
+        __builtin_prefetch(x + 4096 / (streams * sizeof(Element)));
     if constexpr (ahead == Ahead::next_rows) {
         __builtin_prefetch(x + 2048 / sizeof(Element));
         __builtin_prefetch(y + 1024 / sizeof(Element), 1);
@@ -217,15 +217,15 @@ struct Half {
     };
 
     // So many vectors of pairs from x on.
-    template <bool streamed, Ahead ahead>
+    template <bool streamed, Ahead ahead, int streams = 1>
     [[gnu::always_inline]] static void run(const Element* x, Element* y, std::int64_t apart,
                                            const Table* cosines, const Table* sines,
                                            std::int64_t vectors) {
 #pragma GCC unroll 4
         for (std::int64_t k = 0; k < vectors * lanes; k += lanes) {
             const Turn turn{S::get(cosines + k), S::get(sines + k)};
-            ask_for<ahead>(x + k, y + k);
-            ask_for<ahead>(x + apart + k, y + apart + k);
+            ask_for<ahead, streams>(x + k, y + k);
+            ask_for<ahead, streams>(x + apart + k, y + apart + k);
             const Vector a = Data::get(x + k), b = Data::get(x + apart + k);
             put<S, Data, streamed>(y + k, turn.first(a, b));
             put<S, Data, streamed>(y + apart + k, turn.second(a, b));
@@ -271,8 +271,8 @@ struct Half {
             return S::select(tail_lanes, Data::get_some(p + pairs, tail_lanes),
                              Data::get_some(p, ~tail_lanes));
         };
-        constexpr std::size_t most = known_copies == 0 ? most_together : known_copies;
-        Vector waiting[most]{};
+        constexpr int most = known_copies == 0 ? most_together : known_copies;
+        Vector waiting[std::size_t{most}]{};
         bool is_first = true;
         for (std::int64_t row = 0; row < rows; ++row, cosines += pairs, sines += pairs) {
             const Turn turn{ends_of_table(cosines), ends_of_table(sines)};
@@ -280,8 +280,8 @@ struct Half {
                 for (std::int64_t copy = 0; copy < copies; ++copy) {
                     const Element* const from = x + copy * x_copy;
                     Element* const to = y + copy * y_copy;
-                    ask_for<ahead>(from, to);
-                    ask_for<ahead>(from + pairs, to + pairs);
+                    ask_for<ahead, most>(from, to);
+                    ask_for<ahead, most>(from + pairs, to + pairs);
                     const Vector a = ends(from), b = ends(from + pairs);
                     const Vector first = turn.first(a, b), second = turn.second(a, b);
                     if (is_first)
@@ -290,8 +290,8 @@ struct Half {
                         put<S, Data, streamed>(to, S::select(tail_lanes, waiting[copy], first));
                     put<S, Data, streamed>(to + pairs, S::select(tail_lanes, first, second));
                     waiting[copy] = second;
-                    run<streamed, ahead>(from + lanes, to + lanes, pairs, cosines + lanes,
-                                         sines + lanes, pairs / lanes - 1);
+                    run<streamed, ahead, most>(from + lanes, to + lanes, pairs, cosines + lanes,
+                                               sines + lanes, pairs / lanes - 1);
                 }
                 is_first = false;
             }

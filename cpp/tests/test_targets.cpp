@@ -190,14 +190,14 @@ Bytes softmaxes(const Kernels& kernels) {
     return all;
 }
 
-// Rows whose place is asked for ahead or not, whatever a processor takes of that; some are whole
-// groups of vectors, some are shorter than two vectors.
+// Rows of which something is asked for ahead or not, whatever a processor takes of that; some are
+// whole groups of vectors, some are shorter than two vectors.
 template <class T>
 void append_rows(const SoftmaxKernels<T>& kernel, Type type, Bytes& all) {
     constexpr std::int64_t rows = 5;
     for (const std::int64_t length : {17, 64, 333}) {
         const Bytes x = data_of(type, rows * length, 10);
-        for (const Ahead ahead : {Ahead::nothing, Ahead::next_rows}) {
+        for (const Ahead ahead : {Ahead::nothing, Ahead::next_rows, Ahead::far_rows}) {
             Bytes y(x.size());
             std::vector<T> room(static_cast<std::size_t>(together_bytes) / sizeof(T));
             Guess guess;
