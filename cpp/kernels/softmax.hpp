@@ -117,8 +117,8 @@ inline std::int64_t bytes_before_lines(const void* x, const Lines& lines) {
     return ahead < a_moment ? ahead : -1;
 }
 
-// Weights of a row, which are added to sums[16]. Meanwhile what lies so many elements ahead is
-// fetched, and lines are written.
+// Weights of a row, which are added to sums[16]. Meanwhile what lies so many elements ahead, or
+// farther, is fetched, and lines are written.
 template <class S, class Meanwhile, class T, class OfRow>
 [[gnu::always_inline]] inline void weigh_row(const T* x, std::int64_t count, const OfRow& weight,
                                              std::int64_t ahead, T* weights, double* sums,
@@ -246,7 +246,7 @@ template <class S, class Meanwhile, class T>
 weigh_rows(const T* x, std::int64_t x_stride, T* weights, std::int64_t stride, std::int64_t rows,
            std::int64_t length, double scale, ropewalk::Guess& guess, Lines& meanwhile,
            double* sums) {
-    constexpr int most_wrong = 3; // times, or rows are too far apart for guesses to pay
+    constexpr int most_wrong = 3; // times more than right, or guesses do not pay
     T greatest[std::size_t{most_rows}];
     alignas(64) double lanes[std::size_t{most_rows}][std::size_t{softmax_lanes}];
     Two<S>::put(sums, Two<S>::all(0.0));
@@ -261,7 +261,7 @@ weigh_rows(const T* x, std::int64_t x_stride, T* weights, std::int64_t stride, s
             guess.made = true;
         }
         const auto weigh = [&](const auto& weight) __attribute__((always_inline)) {
-            if (guess.wrong == most_wrong)
+            if (guess.wrong >= most_wrong)
                 return;
             for (std::int64_t i = 0; i < rows; ++i)
                 weigh_by_guess<S, Meanwhile>(x + i * x_stride, length, weight, weights + i * stride,
@@ -281,14 +281,18 @@ weigh_rows(const T* x, std::int64_t x_stride, T* weights, std::int64_t stride, s
             if (sums[i] == 0)
                 function(i);
     };
-    bool was_wrong = false;
+    std::int64_t wrong = 0;
     each_left([&](std::int64_t i) {
         greatest[i] = largest_element<S, T>(x + i * x_stride, length);
         if (greatest[i] - greatest[i] == 0) // not of rows that have none
             guess.greatest = static_cast<float>(greatest[i]);
-        was_wrong = true;
+        ++wrong;
     });
-    guess.wrong += was_wrong ? 1 : 0;
+    // To begin a row again costs eight times as much as to look for its greatest element.
+    if (8 * wrong > rows)
+        ++guess.wrong;
+    else if (guess.wrong > 0)
+        --guess.wrong;
     each_left([&](std::int64_t i) {
         Two<S>::put(lanes[i], Two<S>::all(0.0));
         weigh_elements<S, Meanwhile>(x + i * x_stride, length, greatest[i], scale,

@@ -101,7 +101,8 @@ struct AttentionKernels {
 };
 
 // What softmax knows of rows before, from call to call: their greatest element, roughly, and how
-// often that was too far from the greatest of the next ones. Results do not depend on it.
+// much oftener than not that was too far from the greatest of the next ones. Results do not depend
+// on it.
 struct Guess {
     float greatest = 0;
     int wrong = 0;

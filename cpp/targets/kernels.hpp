@@ -16,8 +16,8 @@ namespace ropewalk {
 template <class T>
 struct SoftmaxKernels {
     // Whole rows; `room` is for the weights of one, and together_bytes at least. y may be x.
-    // Meanwhile lines are written, so many as there is time for. What comes next is the place of y,
-    // unless weights lie elsewhere.
+    // Meanwhile lines are written, so many as there is time for, and rows of x that are far ahead
+    // are asked for, or the place of y, which comes next, unless weights lie elsewhere.
     void (*rows)(const T* x, std::int64_t x_stride, T* y, std::int64_t y_stride, std::int64_t rows,
                  std::int64_t length, double scale, T* room, Guess& guess, Lines& meanwhile,
                  Ahead ahead);
