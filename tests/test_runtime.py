@@ -5,14 +5,13 @@ Results never depend on any of it (test_encodings.py).
 
 import ast
 import asyncio
-import mmap
 import os
 import platform
 import shutil
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from importlib import metadata
@@ -24,7 +23,7 @@ from numpy.typing import NDArray
 from tests.conftest import RunPython
 
 import ropewalk as rw
-from ropewalk import _arrays, _core
+from ropewalk import _core
 
 pytestmark = pytest.mark.thread_unsafe(reason="sets the number of threads of the process")
 
@@ -355,58 +354,6 @@ def test_a_call_that_runs_out_of_memory_raises(run_python: RunPython, kib: int) 
     result = run_python(MEMORY.format(kib=kib))
     assert result.returncode == 0, result.stderr
     assert result.stdout in {"refused\n", "done\n"}
-
-
-# New memory
-
-
-@pytest.mark.parametrize("threads", [1, 3])
-@pytest.mark.parametrize("size", [0, 1, 5000, 4 << 20, (9 << 20) + 17])
-def test_memory_that_the_system_gives_keeps_what_it_holds(size: int, threads: int) -> None:
-    memory = (np.arange(size + 2000) % 251).astype(np.uint8)
-    before = memory.copy()
-    for begin in (0, 1000):
-        _core.populate(memory[begin : begin + size], threads)
-        assert np.array_equal(memory, before)
-
-
-@pytest.mark.parametrize("threads", [1, 2])
-def test_no_page_of_memory_that_the_system_gave_is_missing(threads: int) -> None:
-    resource = pytest.importorskip("resource", reason="tells how many pages were missing")
-    memory = np.frombuffer(mmap.mmap(-1, (32 << 20) + 4096), np.uint8)[16:]
-    if not _core.populate(memory, threads):
-        pytest.skip("this system gives memory page by page alone")
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
-    memory[::4096] = 1
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before < 100  # not 8,000
-
-
-@pytest.mark.parametrize("gives", [True, False])
-def test_results_are_the_same_where_the_system_gives_no_memory_at_once(
-    monkeypatch: pytest.MonkeyPatch, gives: bool
-) -> None:
-    asked: list[int] = []
-
-    def populate(array: NDArray[Any], _: int) -> bool:
-        asked.append(array.nbytes)
-        return gives
-
-    monkeypatch.setattr(_core, "populate", populate)
-    x = np.ones((2, _arrays.MAPPED_BYTES // 512, 64), np.float32)
-    wide = np.ones((len(x[0]), 256), np.float32)
-    calls: list[Callable[[], NDArray[Any]]] = [
-        lambda: rw.rotate(x),
-        lambda: rw.rotate_by(x, wide[:, :32], wide[:, 32:64]),
-        lambda: rw.softmax(wide),
-    ]
-    with rw.num_threads(2):
-        for call in calls:
-            result = call()
-            assert asked.pop() == result.nbytes
-            monkeypatch.setattr(_arrays, "STREAMED_BYTES", 1 << 40)
-            assert np.array_equal(result, call())
-            assert not asked
-            monkeypatch.setattr(_arrays, "STREAMED_BYTES", x.nbytes)
 
 
 # The extension module as a file

@@ -116,7 +116,7 @@ std::optional<PlainData> plain_data(const py::handle& x_given, const py::handle&
     if (!is_native_float(x.dtype()) || x.size() == 0 || x.nbytes() > small_bytes)
         return {};
     if (out_given.is_none())
-        return PlainData{x, py::array(x.dtype(), {x.shape(), x.shape() + x.ndim()})};
+        return PlainData{x, new_array(x.dtype(), {x.shape(), x.shape() + x.ndim()})};
     const auto out = py::reinterpret_borrow<py::array>(out_given);
     if (!takes_result(out, x, others))
         return {};

@@ -268,7 +268,7 @@ py::object attend_plainly(const py::handle& query, const py::handle& key, const 
                       {query, key, value, mask, bias, slopes, sinks, offset, key_lengths}))
         return py::none();
     py::array output =
-        out.is_none() ? py::array(q.dtype(), shape) : py::reinterpret_borrow<py::array>(out);
+        out.is_none() ? new_array(q.dtype(), shape) : py::reinterpret_borrow<py::array>(out);
     a.output = output.mutable_data();
     run_unlocked([&] { attend(*chosen_kernels, a, threads); });
     return output;

@@ -29,6 +29,8 @@ template <class T>
 void require_type(const pybind11::array& array) {
     require(array.dtype().equal(pybind11::dtype::of<T>()), "an array of the right type");
 }
+// A new array, not initialised; of large ones the memory is kept when they are gone.
+pybind11::array new_array(const pybind11::dtype& dtype, std::vector<pybind11::ssize_t> shape);
 bool is_c_contiguous(const pybind11::array& array);
 void check_out(const pybind11::array& out, std::int64_t elements);
 Type type_of(const pybind11::array& array);

@@ -84,7 +84,7 @@ py::object encode_plainly(const Frequencies& frequencies, const py::handle& posi
     shape.push_back(width);
     if (!out_given.is_none() && !takes_output(out_given, *dtype, shape, {positions}))
         return py::none();
-    py::array out = out_given.is_none() ? py::array(*dtype, shape)
+    py::array out = out_given.is_none() ? new_array(*dtype, shape)
                                         : py::reinterpret_borrow<py::array>(out_given);
     fill_rows(frequencies, plain->rows, out, interleaved, sine_first, 1.0, Stores::cached, threads);
     return out;

@@ -1,6 +1,7 @@
 // Memory: how much, for how long, and how it is written.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <new>
@@ -32,6 +33,16 @@ class Scratch {
     };
     std::unique_ptr<double, Free> memory_;
 };
+
+// Memory of large results, in large pages. The system takes longer to give and to clear them than
+// most calls to write them, so what is given back is kept for the next result of about that size:
+// the newest, kept_bytes in all, most of it the system's to take when it needs memory. From any
+// thread, and in a forked child.
+inline constexpr std::size_t large_bytes = std::size_t{4} << 20,
+                             kept_bytes = std::size_t{256} << 20;
+void* take_large(std::size_t bytes); // null where there is no memory
+void give_back_large(void* data);
+std::size_t room_of_large(void* data); // bytes, maybe more than were asked for
 
 // Has the system give all of new memory now, not page by page as it is first touched, which takes a
 // fraction of the time; what it holds stays. False where the system cannot.

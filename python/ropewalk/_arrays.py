@@ -19,8 +19,6 @@ LARGEST_DIM = 2**20
 LARGEST_WINDOW = 2**62  # more than any two positions are apart, and no overflow beside one
 # Two arrays of so many bytes leave no third cache much of either.
 STREAMED_BYTES = 12 << 20
-# New memory of so many bytes comes from the system each time; less has often been used before.
-MAPPED_BYTES = 32 << 20
 Lang = Literal["en", "ja"]
 LANGUAGES = ("en", "ja")
 Pairing = Literal["interleaved", "half"]
@@ -320,8 +318,13 @@ def _checked_dtype(name: str, dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 
 def empty(shape: tuple[int, ...], dtype: np.dtype[Any] = _FLOAT64) -> NDArray[Any]:
-    """Return a new array, or say that no memory holds it."""
+    """Return a new array, or say that no memory holds it.
+
+    Where it is large its memory is kept when it is gone.
+    """
     try:
+        if _core.large_bytes <= math.prod(shape) * dtype.itemsize <= sys.maxsize:
+            return _core.new_array(dtype, shape)
         return np.empty(shape, dtype)
     except ValueError:  # NumPy checks that the size fits a pointer before it allocates
         msg = f"a result of shape {shape} and dtype {dtype} is larger than any memory"
@@ -341,7 +344,7 @@ def result(
         return array, array
     out = _checked_out(out, shape, dtype)
     _refuse_shared_memory(out, inputs, "another argument")
-    return out, out if out.flags.carray else np.empty(shape, dtype)
+    return out, out if out.flags.carray else empty(shape, dtype)
 
 
 def _checked_out(out: object, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
@@ -396,7 +399,7 @@ def row_result(
     """
     source = with_rows(array)
     if out is None:
-        target = np.empty(array.shape, array.dtype)
+        target = empty(array.shape, array.dtype)
         return target, source, target
     out = _checked_out(out, array.shape, array.dtype)
     in_place = out is array or np.shares_memory(out, array)
@@ -405,7 +408,7 @@ def row_result(
         raise ValueError(msg)
     _refuse_shared_memory(out, others, "another argument")
     if not _has_rows(out):
-        return out, source, np.empty(out.shape, out.dtype)
+        return out, source, empty(out.shape, out.dtype)
     return out, out if in_place else source, out
 
 
@@ -439,20 +442,15 @@ def streams(
     *,
     source: NDArray[Any] | None = None,
     least: int | None = None,
-    in_order: bool = True,
 ) -> bool:
     """Return whether stores to `target`, which is `out` or new, should pass the cache by.
 
     They should from `least` bytes on, but in place, where memory has been touched. New memory is
-    touched here, all at once, unless one thread will write it `in_order`: that finds each page in
-    the cache when it has touched it.
+    touched here, all at once.
     """
     if target is source or target.nbytes < (STREAMED_BYTES if least is None else least):
         return False
-    if target is out:
-        return True
-    cached = in_order and (threads == 1 or target.nbytes < MAPPED_BYTES)
-    return not cached and _core.populate(target, threads)
+    return target is out or _core.populate(target, threads)
 
 
 def filled(array: NDArray[Any], core: NDArray[Any]) -> NDArray[Any]:

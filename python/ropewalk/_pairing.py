@@ -57,7 +57,7 @@ def quarter_turn(x: ArrayLike, /, *, pairing: Pairing = "interleaved") -> NDArra
     data = _arrays.data("x", x)
     width = _arrays.rotary_width(data, None)
     first, second = _pair_slices(width, interleaved=_arrays.is_interleaved(pairing))
-    result = np.empty(data.shape, data.dtype)
+    result = _arrays.empty(data.shape, data.dtype)
     # Not out=: np.negative of strided float32 into strided memory is wrong in NumPy 2.4.
     result[..., first] = -data[..., second]
     result[..., second] = data[..., first]

@@ -354,7 +354,7 @@ def _rotated(
     if not target.size:
         return result
     # Several heads are written by turns.
-    streamed = _arrays.streams(target, out, threads, source=source, in_order=False)
+    streamed = _arrays.streams(target, out, threads, source=source)
     _core.rotate(
         turning._turns,
         rows,
@@ -470,6 +470,6 @@ def rotate_by(
     if not target.size:
         return result
     # Several heads are written by turns.
-    streamed = _arrays.streams(target, out, threads, source=source, in_order=False)
+    streamed = _arrays.streams(target, out, threads, source=source)
     _core.rotate_by(cosine_table, sine_table, source, target, interleaved, streamed, threads)
     return _arrays.filled(result, target)

@@ -1,0 +1,88 @@
+// Memory of large results is nobody else's while it is held, from many threads at once; large
+// pages begin where the data do, but for what malloc puts before them. Meant to be run under
+// ThreadSanitizer too.
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <cstring>
+#include <thread>
+#include <vector>
+
+#include "plans/memory.hpp"
+
+namespace {
+
+using ropewalk::give_back_large;
+using ropewalk::room_of_large;
+using ropewalk::take_large;
+
+std::atomic<int> failures{0};
+
+void expect(bool condition, const char* what) {
+    if (!condition) {
+        std::printf("%s\n", what);
+        ++failures;
+    }
+}
+
+// Ends and middle of what is held are as they were written, though others take and give back.
+void hold_and_look(unsigned char mine) {
+    constexpr std::size_t mib = std::size_t{1} << 20;
+    struct Held {
+        unsigned char* data;
+        std::size_t bytes;
+    };
+    std::vector<Held> all;
+    const auto places = [](Held held) {
+        return std::vector{held.data, held.data + held.bytes / 2, held.data + held.bytes - 1};
+    };
+    for (std::size_t turn = 0; turn < 400; ++turn) {
+        const std::size_t bytes = (turn * 7 + mine) % 13 * mib + 1 + turn;
+        auto* const data = static_cast<unsigned char*>(take_large(bytes));
+        if (data == nullptr)
+            return expect(false, "no memory");
+        expect(room_of_large(data) >= bytes, "less room than was asked for");
+        all.push_back({data, bytes});
+        for (unsigned char* const place : places(all.back()))
+            *place = mine;
+        if (all.size() == 6) {
+            const auto oldest = all.begin() + static_cast<std::ptrdiff_t>(turn % 6);
+            for (const unsigned char* const place : places(*oldest))
+                expect(*place == mine, "memory that is held was written by another");
+            give_back_large(oldest->data);
+            all.erase(oldest);
+        }
+    }
+    for (const Held& held : all)
+        give_back_large(held.data);
+}
+
+void check_threads() {
+    std::vector<std::thread> threads;
+    for (unsigned char i = 1; i <= 4; ++i)
+        threads.emplace_back(hold_and_look, i);
+    for (std::thread& thread : threads)
+        thread.join();
+}
+
+void check_places() {
+    void* const first = take_large(ropewalk::large_bytes);
+    void* const second = take_large(ropewalk::large_bytes);
+    expect(first != nullptr && first != second, "two results in one place");
+    expect(reinterpret_cast<std::uintptr_t>(first) % 4096 == 16, "not where malloc begins");
+    give_back_large(first);
+    expect(take_large(ropewalk::large_bytes) == first, "what was kept is not used");
+    give_back_large(second);
+    give_back_large(first);
+    expect(take_large(~std::size_t{0}) == nullptr, "more than any memory was found");
+}
+
+} // namespace
+
+int main() {
+    check_places();
+    check_threads();
+    check_places();
+    std::printf("%d failures\n", failures.load());
+    return failures.load() == 0 ? 0 : 1;
+}

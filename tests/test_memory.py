@@ -1,0 +1,287 @@
+"""Memory of large results: kept when they are gone, within bounds, and nobody's meanwhile."""
+
+import mmap
+import sys
+import tracemalloc
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from tests.conftest import RunPython
+
+import ropewalk as rw
+from ropewalk import _arrays, _core
+
+pytestmark = pytest.mark.thread_unsafe(reason="other threads would take the memory")
+
+LARGE = _core.large_bytes
+ROWS = LARGE // (4 * 64)
+
+of_linux = pytest.mark.skipif(sys.platform != "linux", reason="asks /proc how much memory there is")
+
+
+def handler_of(array: NDArray[Any]) -> str:
+    name: str = np._core.multiarray.get_handler_name(array)  # type: ignore[attr-defined]
+    return name
+
+
+def table(rows: int = ROWS) -> NDArray[Any]:
+    return rw.sinusoidal_encoding(range(rows), 64, dtype=np.float32)
+
+
+def results(rows: int) -> dict[str, NDArray[Any]]:
+    """Return a result of each way to make one, of as many rows of 64 float32 numbers."""
+    x = np.ones((rows, 64), np.float32)
+    tables = rw.rotary_tables(range(rows), 128, dtype=np.float32)
+    columns = np.ones((64, rows), np.float32).T
+    return {
+        "table": table(rows),
+        "table of columns": rw.sinusoidal_encoding(columns[:, 0], 64, dtype=np.float32),
+        "cosines": tables[0],
+        "sines": tables[1],
+        "rotation": rw.rotate(x),
+        "rotation of columns": rw.rotate(columns),
+        "given rotation": rw.rotate_by(x, *(t[:, :32] for t in tables)),
+        "quarter turn": rw.quarter_turn(x),
+        "softmax": rw.softmax(x),
+        "masked softmax": rw.softmax(x, mask=x > 0),
+        "attention": rw.attention(x, x[:4], x[:4]),
+        "attention with lse": rw.attention_with_lse(x, x[:4], x[:4])[0],
+        "weights": rw.attention_weights(x, x[:64]),
+        "tokens": rw.embed(np.zeros(rows, int), x[:1]),
+    }
+
+
+def test_large_results_are_in_memory_that_is_kept_and_small_ones_in_that_of_numpy() -> None:
+    assert {name: handler_of(array) for name, array in results(ROWS).items()} == dict.fromkeys(
+        results(1), "ropewalk"
+    )
+    assert set(map(handler_of, results(ROWS - 1).values())) == {"default_allocator"}
+    assert handler_of(np.empty(LARGE)) == "default_allocator"
+
+
+def test_large_results_are_arrays_as_any_other() -> None:
+    for name, array in results(ROWS).items():
+        assert array.flags.owndata, name
+        assert array.flags.writeable, name
+        assert array.flags.carray, name
+
+
+def test_memory_of_a_result_that_is_gone_is_that_of_the_next() -> None:
+    first = table()
+    place = first.ctypes.data
+    second = table()
+    assert second.ctypes.data != place
+    del first
+    third = table()
+    assert third.ctypes.data == place
+    assert np.array_equal(second, third)
+
+
+def test_a_view_keeps_the_memory_of_its_result() -> None:
+    row = table()[5]
+    before = row.copy()
+    rw.rotate(np.ones((ROWS, 64), np.float32))
+    assert np.array_equal(row, before)
+
+
+@pytest.mark.parametrize("rows", [ROWS // 2, ROWS + ROWS // 16, 10 * ROWS])
+def test_memory_of_another_size_is_not_used_where_it_is_too_small_or_far_too_large(
+    rows: int,
+) -> None:
+    large = table(3 * ROWS)
+    place = large.ctypes.data
+    expected = table(rows)
+    del large
+    array = table(rows)
+    assert array.ctypes.data != place
+    assert np.array_equal(array, expected)
+
+
+def test_a_result_can_be_resized() -> None:
+    expected = table(3 * ROWS)
+    array = table(2 * ROWS)
+    array.resize((3 * ROWS, 64), refcheck=False)
+    assert np.array_equal(array[: 2 * ROWS], expected[: 2 * ROWS])
+    assert not array[2 * ROWS :].any()
+    array.resize((7, 64), refcheck=False)
+    assert np.array_equal(array, expected[:7])
+    del array
+    assert np.array_equal(table(3 * ROWS), expected)
+
+
+def test_results_are_traced_as_other_memory() -> None:
+    tracemalloc.start()
+    try:
+        before, _ = tracemalloc.get_traced_memory()
+        array = table()
+        during, _ = tracemalloc.get_traced_memory()
+        assert during - before >= array.nbytes
+        del array
+        after, _ = tracemalloc.get_traced_memory()
+        assert after - before < LARGE // 2
+    finally:
+        tracemalloc.stop()
+
+
+ADDRESSES = """
+import resource
+import numpy as np
+import ropewalk as rw
+
+def table(mib):
+    return rw.sinusoidal_encoding(range(mib * 4096), 64, dtype=np.float32)
+
+def mib_of_addresses():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[0]) * resource.getpagesize() / 2**20
+
+rw.set_num_threads(1)  # others have stacks and memory of their own
+table(1)
+before = mib_of_addresses()
+"""
+
+
+@of_linux
+def test_no_more_is_kept_than_is_said(run_python: RunPython) -> None:
+    result = run_python(
+        ADDRESSES
+        + """
+def kept():
+    return mib_of_addresses() - before
+
+large = table(300)
+small = table(10)
+del small
+del large
+print(8 < kept() < 20)  # it is too large to be kept, and no reason to give up others
+many = [table(40) for _ in range(9)]
+print(kept() > 355)
+many.clear()
+print(235 < kept() < 260)  # six of them
+last = table(200)
+del last
+print(235 < kept() < 260)  # the newest, and one
+"""
+    )
+    assert (result.stdout.split(), result.stderr) == (["True"] * 4, "")
+
+
+@of_linux
+def test_what_is_kept_is_given_up_before_memory_is_said_to_lack(run_python: RunPython) -> None:
+    result = run_python(
+        ADDRESSES
+        + """
+many = [table(50) for _ in range(4)]
+many.clear()
+limit = int(mib_of_addresses() + 60) * 2**20
+resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+print(len(table(200)))
+try:
+    table(400)
+except MemoryError as error:
+    print(error)
+"""
+    )
+    message = (
+        "Unable to allocate 400. MiB for an array with shape (1638400, 64) and data type float32"
+    )
+    assert (result.stdout.splitlines(), result.stderr) == (["819200", message], "")
+
+
+@of_linux
+def test_much_of_what_is_kept_is_the_systems_to_take(run_python: RunPython) -> None:
+    result = run_python(
+        ADDRESSES
+        + """
+many = [table(40) for _ in range(5)]
+many.clear()
+with open("/proc/self/smaps") as file:
+    kib = [int(line.split()[1]) for line in file if line.startswith("LazyFree:")]
+print(sum(kib) / 1024 if kib else "unknown")
+"""
+    )
+    assert result.stderr == ""
+    if result.stdout == "unknown\n":
+        pytest.skip("this system does not tell")
+    assert 150 < float(result.stdout) < 170  # all but the first 64 MiB
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows does not fork")
+def test_a_child_takes_and_gives_back_on_its_own(run_python: RunPython) -> None:
+    result = run_python("""
+import os
+import numpy as np
+import ropewalk as rw
+
+def table(first):
+    return rw.sinusoidal_encoding(range(first, first + 20000), 64, dtype=np.float32)
+
+rw.set_num_threads(1)
+kept, expected = table(0), table(7)
+del kept
+held = table(7)
+child = os.fork()
+for first in (3, 5):
+    table(first)
+right = np.array_equal(held, expected) and np.array_equal(table(7), expected)
+if child == 0:
+    os._exit(0 if right else 1)
+_, status = os.waitpid(child, 0)
+print(right, status)
+""")
+    assert (result.stdout, result.stderr) == ("True 0\n", "")
+
+
+# New memory
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("size", [0, 1, 5000, 4 << 20, (9 << 20) + 17])
+def test_memory_that_the_system_gives_keeps_what_it_holds(size: int, threads: int) -> None:
+    memory = (np.arange(size + 2000) % 251).astype(np.uint8)
+    before = memory.copy()
+    for begin in (0, 1000):
+        _core.populate(memory[begin : begin + size], threads)
+        assert np.array_equal(memory, before)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_no_page_of_memory_that_the_system_gave_is_missing(threads: int) -> None:
+    resource = pytest.importorskip("resource", reason="tells how many pages were missing")
+    memory = np.frombuffer(mmap.mmap(-1, (32 << 20) + 4096), np.uint8)[16:]
+    if not _core.populate(memory, threads):
+        pytest.skip("this system gives memory page by page alone")
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    memory[::4096] = 1
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before < 100  # not 8,000
+
+
+@pytest.mark.parametrize("gives", [True, False])
+def test_results_are_the_same_where_the_system_gives_no_memory_at_once(
+    monkeypatch: pytest.MonkeyPatch, gives: bool
+) -> None:
+    asked: list[int] = []
+
+    def populate(array: NDArray[Any], _: int) -> bool:
+        asked.append(array.nbytes)
+        return gives
+
+    monkeypatch.setattr(_core, "populate", populate)
+    x = np.ones((2, _arrays.STREAMED_BYTES // 512, 64), np.float32)
+    wide = np.ones((len(x[0]), 256), np.float32)
+    calls: list[Callable[[], NDArray[Any]]] = [
+        lambda: rw.rotate(x),
+        lambda: rw.rotate_by(x, wide[:, :32], wide[:, 32:64]),
+        lambda: rw.softmax(wide),
+    ]
+    with rw.num_threads(2):
+        for call in calls:
+            result = call()
+            assert asked.pop() == result.nbytes
+            monkeypatch.setattr(_arrays, "STREAMED_BYTES", 1 << 40)
+            assert np.array_equal(result, call())
+            assert not asked
+            monkeypatch.setattr(_arrays, "STREAMED_BYTES", x.nbytes)
