@@ -236,6 +236,39 @@ def test_softmax_has_the_bits_of_the_general_way(
         assert_same_bits(out, expected)
 
 
+@dtypes
+@pytest.mark.parametrize(
+    "shape", [(12,), (1,), (7, 12), (7, 1), (1, 12), (5, 7, 12), (5, 1, 1), (1, 7, 12)], ids=str
+)
+def test_masked_softmax_has_the_bits_of_the_general_way(dtype: str, shape: tuple[int, ...]) -> None:
+    x = rows((5, 7, 12), dtype)
+    mask = rows(shape, seed=3) > -0.5
+    x[~np.broadcast_to(mask, x.shape)] = np.nan
+    for of_mask in (mask, np.asfortranarray(mask), np.repeat(mask, 2, axis=0)[::2]):
+        expected = general(rw.softmax, x, mask=of_mask)
+        assert not np.isnan(expected).any()
+        assert_same_bits(rw.softmax(x, mask=of_mask), expected)
+        out = np.empty_like(x)
+        assert rw.softmax(x, mask=of_mask, out=out) is out
+        assert_same_bits(out, expected)
+
+
+def test_the_short_way_of_a_masked_softmax_leaves_refusals_to_the_general_way() -> None:
+    x = np.ones((4, 8), np.float32)
+    memory = np.zeros((4, 8), np.float32)
+    wrong: list[tuple[Any, type[Exception], str]] = [
+        (np.ones((4, 8)), TypeError, "mask must be boolean, .* got dtype float64"),
+        (np.ones((3, 8), bool), ValueError, r"mask must .* got shape \(3, 8\)"),
+        (np.ones((1, 4, 8), bool), ValueError, r"mask must .* got shape \(1, 4, 8\)"),
+        (np.ma.ones((4, 8), bool), TypeError, "mask must not be a masked array"),
+        (memory.view(np.bool_)[:, ::4], ValueError, "out must not overlap another argument"),
+    ]
+    for mask, error, message in wrong:
+        with pytest.raises(error, match=message):
+            rw.softmax(x, mask=mask, out=memory)
+    assert not memory.any()
+
+
 def test_attention_refuses_an_out_that_does_not_fit() -> None:
     x = np.ones((4, 6))
     read_only = np.zeros((4, 6))
@@ -277,6 +310,8 @@ def test_most_calls_take_the_short_way(monkeypatch: pytest.MonkeyPatch) -> None:
     rw.attention(x, x, x, causal=True, scale=0.5, out=np.empty_like(x))
     rw.softmax(x, axis=1, scale=0.5, out=x)
     rw.softmax(x[0])
+    rw.softmax(x, mask=x > 0)
+    rw.softmax(x, mask=np.ones((4, 1), bool), out=x)
     rw.sinusoidal_encoding(range(4), 4)
     rw.sinusoidal_encoding(10**6, 4, dtype=np.float32)
     rw.sinusoidal_encoding(np.arange(4), 4, dtype="float32")

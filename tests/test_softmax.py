@@ -488,6 +488,47 @@ def test_what_passes_the_cache_by_leaves_out_what_lies_between(
     assert (memory[:, 40] == 7).all()
 
 
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize(
+    "shape", [(1, 1), (500, 5), (300, 16), (40, 700), (3, 5000), (5, 33, 64), (90,)], ids=str
+)
+def test_half_types_are_float32_rounded_once(dtype: str, shape: tuple[int, ...]) -> None:
+    x = rows(shape, dtype)
+    mask = rows(shape, seed=3) > -1
+    choices: list[dict[str, Any]] = [
+        {},
+        {"scale": -0.3},
+        {"mask": mask},
+        {"mask": mask[..., :1]},
+        {"mask": mask[-1]} if len(shape) > 1 else {"mask": mask[::-1]},
+    ]
+    for options in choices:
+        expected = rw.softmax(x.astype(np.float32), **options).astype(x.dtype)
+        assert_same_bits(rw.softmax(x, **options), expected)
+        memory = np.full((*shape[:-1], shape[-1] + 3), 7, x.dtype)
+        apart = memory[..., :-3]
+        rw.softmax(x, **options, out=apart)
+        assert_same_bits(apart.copy(), expected)
+        apart[...] = x
+        assert_same_bits(rw.softmax(apart, **options), expected)
+        rw.softmax(apart, **options, out=apart)
+        assert_same_bits(apart.copy(), expected)
+        assert (memory[..., -3:] == 7).all()
+
+
+def test_shares_beside_the_smallest_number_are_rounded_as_others() -> None:
+    least = 2.0**-149
+    logits = np.linspace(-105.5, -100.0, 4000)  # shares from 2^-152 to 2^-144
+    logits[::3] = -np.inf
+    x = np.concatenate([[0.0], logits]).astype(np.float32)
+    result = rw.softmax(np.tile(x, (3, 1)))
+    assert_same_bits(rw.softmax(np.tile(x, (3, 1)).T, axis=0).T.copy(), result)
+    exact = np.exp(x.astype(np.float64)) / np.exp(x.astype(np.float64)).sum()
+    assert np.all(np.abs(result - exact) <= least / 2 + exact * 2.0**-21)
+    assert (result == 0).sum() > 1500
+    assert (result == least).any()
+
+
 def test_rows_may_be_one_row_again_and_again() -> None:
     x = np.broadcast_to(rows(30), (5, 30))
     assert_same_bits(rw.softmax(x), rw.softmax(x.copy()))

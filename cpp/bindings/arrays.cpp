@@ -79,6 +79,16 @@ bool may_overlap(const py::array& a, const py::array& b) {
     return a_begin < b_end && b_begin < a_end;
 }
 
+bool broadcasts(const py::array& array, const std::vector<std::int64_t>& axes) {
+    const py::ssize_t missing = static_cast<py::ssize_t>(axes.size()) - array.ndim();
+    if (missing < 0)
+        return false;
+    for (py::ssize_t i = 0; i < array.ndim(); ++i)
+        if (array.shape(i) != 1 && array.shape(i) != axes[static_cast<std::size_t>(missing + i)])
+            return false;
+    return true;
+}
+
 bool has_rows(const py::handle& handle, py::ssize_t axes) {
     if (!is_plain_array(handle))
         return false;

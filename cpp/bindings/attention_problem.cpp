@@ -69,17 +69,6 @@ std::optional<double> plain_scale(const py::handle& scale, std::int64_t dim) {
     return std::abs(number) <= largest ? std::optional(number) : std::nullopt;
 }
 
-// Whether an array of such a shape broadcasts to those axes, the last ones of which are its own.
-bool broadcasts(const py::array& array, const std::vector<std::int64_t>& axes) {
-    const py::ssize_t missing = static_cast<py::ssize_t>(axes.size()) - array.ndim();
-    if (missing < 0)
-        return false;
-    for (py::ssize_t i = 0; i < array.ndim(); ++i)
-        if (array.shape(i) != 1 && array.shape(i) != axes[static_cast<std::size_t>(missing + i)])
-            return false;
-    return true;
-}
-
 bool is_allowed(double value, double largest, bool allows_minus_infinity) {
     return std::abs(value) <= largest || (allows_minus_infinity && value == -HUGE_VAL);
 }

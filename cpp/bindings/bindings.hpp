@@ -32,6 +32,8 @@ void require_type(const pybind11::array& array) {
 // A new array, not initialised; of large ones the memory is kept when they are gone.
 pybind11::array new_array(const pybind11::dtype& dtype, std::vector<pybind11::ssize_t> shape);
 bool is_c_contiguous(const pybind11::array& array);
+// Whether an array of such a shape broadcasts to those axes, the last ones of which are its own.
+bool broadcasts(const pybind11::array& array, const std::vector<std::int64_t>& axes);
 void check_out(const pybind11::array& out, std::int64_t elements);
 Type type_of(const pybind11::array& array);
 // How far apart the elements of an axis are; 0 where that says nothing.

@@ -32,10 +32,11 @@ Softmax softmax_of(const py::array& x, const py::object& mask, double scale, boo
     if (!mask.is_none()) {
         const auto array = py::cast<py::array>(mask);
         require_type<bool>(array);
-        require(array.ndim() == x.ndim() &&
-                    std::equal(x.shape(), x.shape() + x.ndim(), array.shape()),
-                "a mask of the shape of x");
+        require(array.ndim() > 0 && broadcasts(array, {x.shape(), x.shape() + x.ndim()}),
+                "a mask that broadcasts to the shape of x");
         s.mask = strided(array, static_cast<const std::uint8_t*>(array.data()));
+        const auto missing = static_cast<std::size_t>(x.ndim() - array.ndim());
+        s.mask.strides.insert(s.mask.strides.begin(), missing, 0);
     }
     return s;
 }
@@ -51,18 +52,27 @@ void softmax_arrays(const py::array& x, py::array& out, const py::object& mask, 
     run_unlocked([&] { softmax(*chosen_kernels, s, y, stores, threads); });
 }
 
+bool is_plain_mask(const py::handle& mask, const py::array& x) {
+    if (!is_plain_array(mask))
+        return false;
+    const auto array = py::reinterpret_borrow<py::array>(mask);
+    return py::dtype::of<bool>().is(array.dtype()) && array.ndim() > 0 &&
+           broadcasts(array, {x.shape(), x.shape() + x.ndim()});
+}
+
 // What most calls are: an array as it is, along its last axis. None for others, which take the
 // general way.
-py::object softmax_plainly(const py::handle& x, const py::handle& axis, const py::handle& scale,
-                           const py::handle& out, int threads) {
-    auto plain = plain_data(x, out, 1, {});
+py::object softmax_plainly(const py::handle& x, const py::object& mask, const py::handle& axis,
+                           const py::handle& scale, const py::handle& out, int threads) {
+    auto plain = plain_data(x, out, 1, {mask});
     const auto along = plain_position(axis);
     if (!plain || !along || !PyFloat_CheckExact(scale.ptr()))
         return py::none();
     const double factor = PyFloat_AS_DOUBLE(scale.ptr());
-    if ((*along != -1 && *along != plain->x.ndim() - 1) || !std::isfinite(factor))
+    if ((*along != -1 && *along != plain->x.ndim() - 1) || !std::isfinite(factor) ||
+        !(mask.is_none() || is_plain_mask(mask, plain->x)))
         return py::none();
-    softmax_arrays(plain->x, plain->out, py::none(), factor, false, false, threads);
+    softmax_arrays(plain->x, plain->out, mask, factor, false, false, threads);
     return plain->out;
 }
 

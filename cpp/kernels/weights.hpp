@@ -275,32 +275,44 @@ class Shares<S, float> {
     explicit Shares(double sum) : Shares(Two<S>::all(sum)) {}
     explicit Shares(F64 sum)
         : wide_(sum), least_(joined(Two<S>::mul(Two<S>::all(least), sum))),
+          nothing_(joined(Two<S>::mul(Two<S>::all(nothing), sum))),
           inverse_(joined(wide_.inverse())),
           rest_(joined(Two<S>::sub(wide_.inverse(), widened<S>(inverse_)))) {}
 
     struct Rows {
         explicit Rows(const Shares& each) : wide(each.wide_) {
             S::put(least, each.least_);
+            S::put(nothing, each.nothing_);
             S::put(inverse, each.inverse_);
             S::put(rest, each.rest_);
         }
         typename Shares<S, double>::Rows wide;
-        alignas(64) float least[std::size_t{softmax_lanes}], inverse[std::size_t{softmax_lanes}],
-            rest[std::size_t{softmax_lanes}];
+        alignas(64) float least[std::size_t{softmax_lanes}], nothing[std::size_t{softmax_lanes}],
+            inverse[std::size_t{softmax_lanes}], rest[std::size_t{softmax_lanes}];
     };
     Shares(const Rows& rows, std::int64_t i)
-        : wide_(rows.wide, i), least_(S::all(rows.least[i])), inverse_(S::all(rows.inverse[i])),
-          rest_(S::all(rows.rest[i])) {}
+        : wide_(rows.wide, i), least_(S::all(rows.least[i])), nothing_(S::all(rows.nothing[i])),
+          inverse_(S::all(rows.inverse[i])), rest_(S::all(rows.rest[i])) {}
 
-    // Most often none of several is small.
+    // Most often none of several is small, or some are whose elements are -inf.
     template <std::size_t count>
     void divide(F32 (&weights)[count]) const {
         F32 smallest = weights[0];
         for (std::size_t i = 1; i < count; ++i)
             smallest = S::min(smallest, weights[i]);
-        const bool all_large = S::all_less(least_, smallest);
+        if (S::all_less(least_, smallest)) {
+            for (F32& weight : weights)
+                weight = of_large(weight);
+            return;
+        }
+        const F32 zero = S::all(0.0F);
+        F32 greatest_small = zero;
+        for (const F32 weight : weights)
+            greatest_small = S::max(S::where_less(weight, least_, weight, zero), greatest_small);
+        const bool none_counts = S::all_less(greatest_small, nothing_);
         for (F32& weight : weights)
-            weight = all_large ? of_large(weight) : of(weight);
+            weight =
+                none_counts ? of_large(S::where_less(weight, least_, zero, weight)) : of(weight);
     }
     // To make a float32 below the normal numbers takes some processors a hundred times as long,
     // unless by rounding a float64.
@@ -313,12 +325,13 @@ class Shares<S, float> {
     }
 
   private:
-    static constexpr double least = 0x1p-90;
+    // Shares that are so large are normal numbers; so small ones are nearer to 0 than to 2^-149.
+    static constexpr double least = 0x1p-90, nothing = 0x1.8p-151;
     F32 of_large(F32 weight) const { return S::fma(weight, inverse_, S::mul(weight, rest_)); }
     static F32 joined(F64 v) { return S::join(v.first, v.second); }
 
     Shares<S, double> wide_;
-    F32 least_, inverse_, rest_; // of the inverse
+    F32 least_, nothing_, inverse_, rest_; // of the inverse
 };
 
 } // namespace

@@ -150,37 +150,52 @@ class StreamedRows {
     Lines lines_{};
 };
 
-// Rows along the last axis, from that index on; returns how many. What is masked or streamed is
-// made in memory of ours, as many as the first cache holds, or one.
+// function(row, count) for rows of elements side by side, or once where they have no gaps.
+template <class Function>
+void each_run(std::int64_t rows, std::int64_t length, bool gapless, Function function) {
+    if (gapless)
+        return function(0, rows * length);
+    for (std::int64_t row = 0; row < rows; ++row)
+        function(row, length);
+}
+
+// Rows along the last axis, from that index on; returns how many. What is masked, of another type
+// or streamed is made in memory of ours, as many as the first cache holds, or one.
 template <class T>
 std::int64_t rows_at_once(const SoftmaxElements<T>& e, const Strided<void>& y, std::int64_t index,
                           std::int64_t end, const SoftmaxRoom<T>& room, Guess& guess,
                           StreamedRows<T>* streamed, Ahead ahead) {
     const Softmax& s = e.s_;
-    const bool plain = e.plain();
+    const bool plain = e.plain(), in_place = streamed == nullptr && e.as_computed();
     const std::int64_t line = s.leading.empty() ? 1 : s.leading.back();
     const std::int64_t some =
-        plain && streamed == nullptr ? line : std::max<std::int64_t>(1, staged_elements / s.length);
+        plain && in_place ? line : std::max<std::int64_t>(1, staged_elements / s.length);
     const std::int64_t rows = std::min({end - index, line - index % line, some});
     const auto stride = [&](const auto& array) {
         return s.leading.empty() ? 0 : array.strides.back();
     };
-    const auto* x = static_cast<const T*>(e.at(s.x, offset_of(s.leading, s.x, index)));
-    auto* const to = static_cast<T*>(e.at(y, offset_of(s.leading, y, index)));
-    T* const own = streamed == nullptr ? room.elements : streamed->next();
-    Lines none{};
+    const auto row_of = [&](const auto& array, std::int64_t row) {
+        return e.at(array, offset_of(s.leading, array, index) + row * stride(array));
+    };
     const auto counts = [&](std::int64_t row) {
         return s.mask.data == nullptr ? nullptr
                                       : s.mask.data + offset_of(s.leading, s.mask, index + row);
     };
+    const auto gapless = [&](const auto& array) {
+        return array.data == nullptr || stride(array) == s.length;
+    };
+    T* const own = streamed == nullptr ? room.elements : streamed->next();
     if (!plain)
-        for (std::int64_t row = 0; row < rows; ++row)
-            e.read(x + row * stride(s.x), counts(row), s.length, own + row * s.length);
-    T* const result = streamed == nullptr ? to : own;
-    const std::int64_t result_stride = streamed == nullptr ? stride(y) : s.length;
-    e.kernel().rows(plain ? x : own, plain ? stride(s.x) : s.length, result, result_stride, rows,
-                    s.length, e.scale_, room.weights, guess,
-                    streamed == nullptr ? none : streamed->lines(), ahead);
+        each_run(rows, s.length, gapless(s.x) && gapless(s.mask),
+                 [&](std::int64_t row, std::int64_t count) {
+                     e.read(row_of(s.x, row), counts(row), count, own + row * s.length);
+                 });
+    T* const result = in_place ? static_cast<T*>(row_of(y, 0)) : own;
+    const std::int64_t result_stride = in_place ? stride(y) : s.length;
+    Lines none{};
+    e.kernel().rows(plain ? static_cast<const T*>(row_of(s.x, 0)) : own,
+                    plain ? stride(s.x) : s.length, result, result_stride, rows, s.length, e.scale_,
+                    room.weights, guess, streamed == nullptr ? none : streamed->lines(), ahead);
     if (s.mask.data != nullptr)
         for (std::int64_t row = 0; row < rows; ++row) {
             T* const shares = result + row * result_stride;
@@ -188,7 +203,11 @@ std::int64_t rows_at_once(const SoftmaxElements<T>& e, const Strided<void>& y, s
                 e.kernel().hide(shares, counts(row), s.length, T{0}, shares);
         }
     if (streamed != nullptr)
-        streamed->stream(to, rows * s.length);
+        streamed->stream(static_cast<T*>(row_of(y, 0)), rows * s.length);
+    else if (!in_place)
+        each_run(rows, s.length, gapless(y), [&](std::int64_t row, std::int64_t count) {
+            e.write(own + row * s.length, nullptr, count, row_of(y, row));
+        });
     return rows;
 }
 
@@ -219,11 +238,12 @@ Ahead rows_ahead(std::int64_t bytes, bool streamed) {
     return !streamed && bytes >= asked_bytes ? Ahead::next_rows : Ahead::nothing;
 }
 
-// Rows that kernels read and write where they are, but for a mask or a sign.
+// Rows that kernels read and write where they are, but for a mask, a sign or another type.
 template <class T>
 void softmax_whole_rows(const SoftmaxElements<T>& e, const Strided<void>& y, Stores stores,
                         int threads) {
     const bool streamed = stores == Stores::streamed && e.kernels_.stream != nullptr &&
+                          e.as_computed() &&
                           (e.s_.leading.empty() || y.strides.back() == e.s_.length);
     const bool late = streamed && divides_late(e);
     const std::int64_t bytes = rows_of(e.s_) * e.s_.length * element_bytes(e.s_.type);
@@ -269,8 +289,8 @@ void softmax_in(const Kernels& kernels, Softmax s, Strided<void> y, Stores store
     const auto share = [](auto& part, std::int64_t) { share_parts(part); };
     if (columns)
         each_column(e, &y, threads, share);
-    else if (e.as_computed() && s.x.step == 1 && y.step == 1 &&
-             (s.mask.data == nullptr || s.mask.step == 1) && s.length <= part_elements)
+    else if (s.x.step == 1 && y.step == 1 && (s.mask.data == nullptr || s.mask.step == 1) &&
+             s.length <= part_elements)
         softmax_whole_rows(e, y, stores, threads);
     else
         each_row(e, &y, threads, share);

@@ -62,6 +62,7 @@ def softmax(
 ) -> None: ...
 def softmax_plainly(
     x: object,
+    mask: object,
     axis: object,
     scale: object,
     out: object,

@@ -97,8 +97,8 @@ def softmax(
     array([0.2689, 0.7311, 0.    , 0.    ])
     """
     threads = get_num_threads()
-    if mask is None and precision is None:
-        plain = _core.softmax_plainly(x, axis, scale, out, threads)
+    if precision is None:
+        plain = _core.softmax_plainly(x, mask, axis, scale, out, threads)
         if plain is not None:
             return plain
     array = _arrays.data("x", x)
