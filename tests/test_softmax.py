@@ -529,6 +529,72 @@ def test_shares_beside_the_smallest_number_are_rounded_as_others() -> None:
     assert (result == least).any()
 
 
+@pytest.mark.parametrize("length", [1, 2, 7, 8, 9, 16, 31, 48, 49])
+@dtypes
+def test_short_rows_met_together_have_the_bits_of_each_alone(dtype: str, length: int) -> None:
+    x = rows((3, 70, length), dtype)
+    x[rows(x.shape, seed=1) > 1] = -np.inf
+    mask = rows(x.shape, seed=2) > -1
+    mask[1, 3] = False
+    x[~mask] = np.nan
+    x[2, 5, -1] = np.inf
+    x[2, 6, 0] = np.nan
+    lies: list[Callable[[NDArray[Any]], NDArray[Any]]] = [
+        lambda array: array,
+        np.asfortranarray,
+        lambda array: array.repeat(2, axis=1)[:, ::2],
+        lambda array: array.swapaxes(0, 1).copy().swapaxes(0, 1),
+        lambda array: array.reshape(3, 7, 10, length).copy(order="F"),
+    ]
+    shares = np.array([rw.softmax(row, mask=of) for row, of in pairs_of_rows(x, mask)])
+    logs = np.array([rw.logsumexp(row, mask=of) for row, of in pairs_of_rows(x, mask)])
+    for lie in lies:
+        own, of = lie(x), lie(mask)
+        assert_same_bits(a_nan(rw.softmax(own, mask=of)).reshape(-1, length), a_nan(shares))
+        assert_same_bits(a_nan(rw.logsumexp(own, mask=of)).reshape(-1), a_nan(logs))
+        out = np.full((*own.shape[:-1], 2 * length), 7, x.dtype)
+        rw.softmax(own, mask=of, out=out[..., ::2])
+        assert_same_bits(a_nan(out[..., ::2]).reshape(-1, length), a_nan(shares))
+        assert (out[..., 1::2] == 7).all()
+
+
+@pytest.mark.parametrize(
+    ("shape", "axis"),
+    [((40, 16, 5, 4), 1), ((3, 40, 2), 1), ((90, 8), 0), ((2, 3, 4, 50), 1), ((70, 1, 3), 0)],
+    ids=str,
+)
+@dtypes
+def test_axes_met_as_one_have_the_bits_of_rows(
+    dtype: str, shape: tuple[int, ...], axis: int
+) -> None:
+    x = rows(shape, dtype)
+    along = np.ascontiguousarray(np.moveaxis(x, axis, -1))
+    mask = np.broadcast_to(rows((*shape[:-1], 1), seed=1) > -1, shape)
+    own = np.ascontiguousarray(np.moveaxis(mask, axis, -1))
+    for of, own_of in ((None, None), (mask, own), (mask.copy(), own)):
+        shares = np.array([rw.softmax(x_, mask=m) for x_, m in pairs_of_rows(along, own_of)])
+        result = rw.softmax(x, axis=axis, mask=of)
+        assert_same_bits(np.moveaxis(result, axis, -1).reshape(shares.shape), shares)
+        logs = np.array([rw.logsumexp(x_, mask=m) for x_, m in pairs_of_rows(along, own_of)])
+        assert_same_bits(rw.logsumexp(x, axis=axis, mask=of).reshape(-1), logs)
+
+
+def a_nan(x: NDArray[Any]) -> NDArray[Any]:
+    """Return the array with one NaN for all: their signs and payloads may differ."""
+    return np.where(np.isnan(x), np.array(np.nan, x.dtype), x)
+
+
+def pairs_of_rows(
+    x: NDArray[Any], mask: NDArray[np.bool_] | None
+) -> list[tuple[NDArray[Any], NDArray[np.bool_] | None]]:
+    """Return each row of `x` by itself, with its mask."""
+    length = x.shape[-1]
+    each = x.reshape(-1, length)
+    if mask is None:
+        return [(row, None) for row in each]
+    return list(zip(each, mask.reshape(-1, length), strict=True))
+
+
 def test_rows_may_be_one_row_again_and_again() -> None:
     x = np.broadcast_to(rows(30), (5, 30))
     assert_same_bits(rw.softmax(x), rw.softmax(x.copy()))

@@ -407,11 +407,11 @@ void weigh_columns(const T* x, std::int64_t step, std::int64_t count, int sixtee
     }
 }
 
-// As total_of, column by column: the first sums become the totals.
+// As total_of, column by column: the first sums become the totals. Lanes behind these are 0.
 template <class S>
-void total_columns(double* sums, int sixteens) {
+void total_columns(double* sums, int sixteens, int lanes) {
     const std::int64_t width = sixteens * softmax_lanes;
-    for (int step = softmax_lanes / 2; step > 0; step /= 2)
+    for (int step = lanes / 2; step > 0; step /= 2)
         each_sixteen(step, sixteens, [&](std::int64_t lane, int at) {
             double* const sum = sums + lane * width + at;
             Two<S>::put(sum, Two<S>::add(Two<S>::get(sum), Two<S>::get(sum + step * width)));

@@ -1,6 +1,7 @@
 #include "plans/softmax.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
 #include <numeric>
@@ -265,14 +266,47 @@ void softmax_whole_rows(const SoftmaxElements<T>& e, const Strided<void>& y, Sto
                  });
 }
 
-// Moves an axis along which x lies side by side behind the others, if x has columns.
-bool has_columns(Softmax& s, std::vector<std::int64_t>& result) {
-    const auto side = std::find(s.x.strides.begin(), s.x.strides.end(), 1);
-    if (s.x.step == 1 || side == s.x.strides.end())
+// Joins axes along which all arrays go on as they do along the next, so that there is more to meet
+// side by side.
+void join_axes(Softmax& s, std::vector<std::int64_t>& result) {
+    const std::array strides{&s.x.strides, &result, &s.mask.strides};
+    const std::size_t arrays = s.mask.data == nullptr ? 2 : 3;
+    std::size_t joined = 0;
+    for (std::size_t axis = 0; axis < s.leading.size(); ++axis) {
+        const std::int64_t length = s.leading[axis];
+        if (length == 1)
+            continue;
+        const bool goes_on =
+            joined > 0 && std::all_of(strides.begin(), strides.begin() + arrays, [&](auto* of) {
+                return (*of)[joined - 1] == (*of)[axis] * length;
+            });
+        if (!goes_on)
+            s.leading[joined++] = 1;
+        s.leading[joined - 1] *= length;
+        for (std::size_t i = 0; i < arrays; ++i)
+            (*strides[i])[joined - 1] = (*strides[i])[axis];
+    }
+    s.leading.resize(joined);
+    for (std::size_t i = 0; i < arrays; ++i)
+        strides[i]->resize(joined);
+}
+
+// Moves the axis behind the others along which there are columns, if there is one: sixteen rows or
+// more, which lie side by side, or are so short that it pays to bring their elements together.
+bool has_columns(Softmax& s, std::vector<std::int64_t>& result, std::int64_t short_row) {
+    std::size_t axis = s.leading.size();
+    if (s.x.step != 1)
+        for (std::size_t i = 0; i < s.leading.size(); ++i)
+            if (s.x.strides[i] == 1 && s.leading[i] >= side_by_side)
+                axis = i;
+    if (axis == s.leading.size() && s.length <= short_row)
+        axis = static_cast<std::size_t>(std::max_element(s.leading.begin(), s.leading.end()) -
+                                        s.leading.begin());
+    if (axis == s.leading.size() || s.leading[axis] < side_by_side)
         return false;
-    const auto axis = side - s.x.strides.begin();
     const auto move = [&](std::vector<std::int64_t>& of) {
-        std::rotate(of.begin() + axis, of.begin() + axis + 1, of.end());
+        const auto from = of.begin() + static_cast<std::ptrdiff_t>(axis);
+        std::rotate(from, from + 1, of.end());
     };
     move(s.leading);
     move(s.x.strides);
@@ -284,7 +318,8 @@ bool has_columns(Softmax& s, std::vector<std::int64_t>& result) {
 
 template <class T>
 void softmax_in(const Kernels& kernels, Softmax s, Strided<void> y, Stores stores, int threads) {
-    const bool columns = has_columns(s, y.strides) && y.strides.back() == 1;
+    join_axes(s, y.strides);
+    const bool columns = has_columns(s, y.strides, s.x.step == 1 ? 8 : 48);
     const SoftmaxElements<T> e(kernels, s);
     const auto share = [](auto& part, std::int64_t) { share_parts(part); };
     if (columns)
@@ -327,13 +362,15 @@ void logsumexp(const Kernels& kernels, const Softmax& given, double* logs, int t
     std::int64_t stride = 1;
     for (std::size_t axis = s.leading.size(); axis-- > 0; stride *= s.leading[axis])
         result.strides[axis] = stride;
-    const bool columns = has_columns(s, result.strides);
+    join_axes(s, result.strides);
+    const bool columns = has_columns(s, result.strides, 48);
     const SoftmaxElements<double> e(kernels, s);
     const auto take_log = [&](auto& part, std::int64_t index) {
         sum_parts(part);
+        double* const own = logs + offset_of(s.leading, result, index);
         for (std::int64_t i = 0; i < part.count(); ++i) {
             const double greatest = part.greatest(i), total = part.total(i);
-            double& log = logs[offset_of(s.leading, result, index + i)];
+            double& log = own[i == 0 ? 0 : i * result.strides.back()];
             if (greatest == HUGE_VAL)
                 log = sum_with_infinity(e, index + i, part.room());
             else

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <type_traits>
 
@@ -206,8 +207,8 @@ class SoftmaxRow {
     double total_ = 0;
 };
 
-// Columns side by side, which are read part by part: up to four times sixteen, so that memory is
-// read in long pieces.
+// Columns, which are read part by part: up to four times sixteen, so that memory is read in long
+// pieces where they lie side by side.
 template <class T>
 class SoftmaxColumns {
   public:
@@ -219,12 +220,16 @@ class SoftmaxColumns {
                    const Strided<void>* y, const SoftmaxRoom<T>& room)
         : e_(all), room_(room), columns_(columns),
           sixteens_(static_cast<int>((columns + side_by_side - 1) / side_by_side)),
-          width_(sixteens_ * side_by_side), whole_(columns == width_ && all.plain()),
+          width_(sixteens_ * side_by_side),
+          lanes_(static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(
+              std::clamp<std::int64_t>(all.s_.length, 1, side_by_side))))),
+          whole_(columns == width_ && all.plain() && all.s_.x.strides.back() == 1 &&
+                 (y == nullptr || y->strides.back() == 1)),
           x_(offset_of(all.s_.leading, all.s_.x, index)),
           mask_(all.s_.mask.data == nullptr ? 0 : offset_of(all.s_.leading, all.s_.mask, index)),
           result_(y), y_(y == nullptr ? 0 : offset_of(all.s_.leading, *y, index)) {
         std::fill_n(greatest_, most_columns, static_cast<T>(-HUGE_VAL));
-        std::fill_n(sums_, width_ * side_by_side, 0.0);
+        std::fill_n(sums_, width_ * lanes_, 0.0);
     }
 
     void load(std::int64_t begin, std::int64_t count) {
@@ -234,8 +239,13 @@ class SoftmaxColumns {
         if (whole_)
             return;
         for (std::int64_t i = 0; i < count; ++i) {
+            const void* from = e_.at(x, x_ + (begin + i) * x.step);
+            if (x.strides.back() != 1) {
+                copy_apart(e_.bytes_, from, x.strides.back(), room_.packed, 1, columns_);
+                from = room_.packed;
+            }
             T* const row = room_.elements + i * width_;
-            e_.read(e_.at(x, x_ + (begin + i) * x.step), counted(begin + i), columns_, row);
+            e_.read(from, counted(begin + i), columns_, row);
             std::fill(row + columns_, row + width_, T{0});
         }
     }
@@ -247,7 +257,7 @@ class SoftmaxColumns {
                                   room_.weights, sums_);
     }
     void total() {
-        e_.kernels_.total_columns(sums_, sixteens_);
+        e_.kernels_.total_columns(sums_, sixteens_, lanes_);
         std::copy_n(sums_, width_, totals_);
     }
     void store(std::int64_t begin, std::int64_t count) {
@@ -258,9 +268,14 @@ class SoftmaxColumns {
             return;
         }
         e_.kernel().share_columns(room_.weights, count, sixteens_, totals_, room_.weights, width_);
-        for (std::int64_t i = 0; i < count; ++i)
+        for (std::int64_t i = 0; i < count; ++i) {
+            void* const to = e_.at(y, y_ + (begin + i) * y.step);
+            const bool apart = y.strides.back() != 1;
             e_.write(room_.weights + i * width_, counted(begin + i), columns_,
-                     e_.at(y, y_ + (begin + i) * y.step));
+                     apart ? room_.packed : to);
+            if (apart)
+                copy_apart(e_.bytes_, room_.packed, 1, to, y.strides.back(), columns_);
+        }
     }
 
     std::int64_t length() const { return e_.s_.length; }
@@ -286,6 +301,7 @@ class SoftmaxColumns {
     std::int64_t columns_;
     int sixteens_;
     std::int64_t width_;
+    int lanes_;  // of sums, which a short column does not all reach
     bool whole_; // the kernels read and write memory itself
     std::int64_t x_, mask_;
     const Strided<void>* result_;
@@ -297,12 +313,12 @@ class SoftmaxColumns {
     alignas(64) double totals_[most_columns];
 };
 
-// function(begin, count)
+// function(begin, count), until the call is to stop: to ask costs as much as a short row.
 template <class T, class Function>
 void each_part(std::int64_t length, std::int64_t most, const SoftmaxRoom<T>& room,
                Function function) {
-    for (std::int64_t begin = 0; begin < length && !room.interruption.stops(room.worker);
-         begin += most)
+    for (std::int64_t begin = 0;
+         begin < length && (begin == 0 || !room.interruption.stops(room.worker)); begin += most)
         function(begin, std::min(most, length - begin));
 }
 

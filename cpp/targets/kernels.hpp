@@ -77,8 +77,9 @@ struct Kernels {
     SoftmaxKernels<float> softmax32;
     SoftmaxKernels<double> softmax64;
     double (*total)(const double* sums);
-    void (*total_columns)(double* sums, int sixteens); // the first sums become the totals
-    double (*exponential)(double x);                   // of 0 and less, as in attention
+    // The same of columns: the first sums become the totals, of so many lanes, a power of two.
+    void (*total_columns)(double* sums, int sixteens, int lanes);
+    double (*exponential)(double x); // of 0 and less, as in attention
 
     // Writes all those lines; null where no stores pass the cache by.
     void (*stream)(Lines& lines);
