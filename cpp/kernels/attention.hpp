@@ -447,7 +447,20 @@ void divide(const Tile<T>& tile, std::int64_t queries, T* rows) {
     }
 }
 
-// The two steps before in one, in which outputs stay near: sixteen features at a time.
+// rows[query * stride + key] = logits, of the first queries.
+template <class S, class T>
+void logits_to_rows(const Tile<T>& tile, std::int64_t queries, std::int64_t stride, T* rows) {
+    constexpr int lanes = Lanes<S, T>::count;
+    for (int at = 0; at < queries; at += lanes) {
+        const auto of_key = [&](std::int64_t key) {
+            return S::get(tile.logits + key * tile.vectors * lanes + at);
+        };
+        lanes_to_rows<S, T>(of_key, tile.keys[at / lanes], queries - at, stride,
+                            rows + at * stride);
+    }
+}
+
+// To accumulate and to divide in one, in which outputs stay near: sixteen features at a time.
 template <class S>
 void accumulate_last(const Tile<float>& tile, const Rows& values, std::int64_t queries,
                      float* rows) {

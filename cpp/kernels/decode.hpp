@@ -187,30 +187,31 @@ void score_few_of(const Tile<T>& tile, const Rows& keys, T scale) {
     });
 }
 
+// function(place of a vector of logits, the vector), of a query; behind the last key stands
+// `behind`. To write it there, and to read then what was written piece by piece, would take longer.
+template <class S, class T, class Function>
+[[gnu::always_inline]] inline void each_vector(const Tile<T>& tile, int query, T behind,
+                                               Function function) {
+    constexpr int lanes = Lanes<S, T>::count;
+    const std::int64_t keys = tile.keys[0], whole = keys / lanes * lanes;
+    T* const logits = tile.logits + query * block_keys;
+    for (std::int64_t key = 0; key < whole; key += lanes)
+        function(logits + key, S::get(logits + key));
+    if (const unsigned rest = (1U << (keys - whole)) - 1; rest != 0)
+        function(logits + whole,
+                 S::select(rest, S::get_some(logits + whole, rest), S::all(behind)));
+}
+
 template <class S, class T>
 void find_extremes_few(const Tile<T>& tile) {
-    constexpr int lanes = Lanes<S, T>::count;
-    const std::int64_t keys = tile.keys[0];
+    const auto zero = S::all(T{0});
     for (int query = 0; query < tile.vectors; ++query) {
-        const T* const logits = tile.logits + query * block_keys;
         Extremes<S, T> extremes;
-        std::int64_t key = 0;
-        for (; key + lanes <= keys; key += lanes)
-            extremes.take(S::get(logits + key));
-        T largest[std::size_t{lanes}], smallest[std::size_t{lanes}];
-        S::put(largest, extremes.largest);
-        S::put(smallest, extremes.smallest);
-        T most = largest[0], least = smallest[0];
-        const auto take = [&](T above, T below) {
-            most = most > above ? most : above;
-            least = below < least ? below : least;
-        };
-        for (int lane = 1; lane < lanes; ++lane)
-            take(largest[lane], smallest[lane]);
-        for (; key < keys; ++key)
-            take(logits[key], logits[key]);
-        tile.largest[query] = most;
-        tile.smallest[query] = least;
+        const T first = tile.logits[query * block_keys]; // changes neither
+        each_vector<S, T>(tile, query, first,
+                          [&](T*, VectorOf<S, T> logit) { extremes.take(logit); });
+        tile.largest[query] = S::largest(extremes.largest);
+        tile.smallest[query] = -S::largest(S::sub(zero, extremes.smallest));
     }
 }
 
@@ -256,20 +257,14 @@ bool raise_few(const Tile<T>& tile) {
 template <class S, class T>
 void weigh_few(const Tile<T>& tile) {
     using Vector = VectorOf<S, T>;
-    const std::int64_t keys = tile.keys[0];
-    constexpr int lanes = Lanes<S, T>::count;
-    const std::int64_t end = (keys + lanes - 1) / lanes * lanes;
     for (int query = 0; query < tile.vectors; ++query) {
-        T* const logits = tile.logits + query * block_keys;
-        for (std::int64_t key = keys; key < end; ++key)
-            logits[key] = static_cast<T>(-infinity);
         const Vector maximum = finite_maximum<S, T>(S::all(tile.maximum[query]));
         Vector sum = S::all(T{0});
-        for (std::int64_t key = 0; key < end; key += lanes) {
-            const Vector weight = exponential<S, T>(S::sub(S::get(logits + key), maximum));
-            S::put(logits + key, weight);
+        each_vector<S, T>(tile, query, static_cast<T>(-infinity), [&](T* p, Vector logit) {
+            const Vector weight = exponential<S, T>(S::sub(logit, maximum));
+            S::put(p, weight);
             sum = S::add(sum, weight);
-        }
+        });
         tile.sum[query] += static_cast<double>(S::sum(sum));
     }
 }

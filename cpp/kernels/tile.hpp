@@ -85,6 +85,8 @@ struct LaneKernels {
                          const T* end);
     // logits = -inf where a byte is 0; rows[lane] holds those of its query.
     void (*hide_masked)(const Tile<T>& tile, const std::uint8_t* const* rows);
+    // rows[query * stride + key] = logits, of the first queries.
+    void (*logits_to_rows)(const Tile<T>& tile, std::int64_t queries, std::int64_t stride, T* rows);
     // To accumulate the last block, and to divide; null where that is no faster.
     void (*accumulate_last)(const Tile<T>& tile, const Rows& values, std::int64_t queries, T* rows);
 };

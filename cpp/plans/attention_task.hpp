@@ -358,13 +358,15 @@ class TileTask {
         return (query.index * a_.queries + query.row) * width;
     }
 
+    // The rows of a tile follow each other, as those of its result do.
     void show(void* stage, Interval block) const {
-        if (stage != nullptr)
-            each_query([&](const Query<T>& query, const Column<T>& logits, std::int64_t keys) {
-                T* const shown = static_cast<T*>(stage) + row_in(query, a_.keys) + block.begin;
-                for (std::int64_t key = 0; key < keys; ++key)
-                    shown[key] = logits[key];
-            });
+        if (stage == nullptr)
+            return;
+        T* const rows = static_cast<T*>(stage) + row_in(room_.tile[0], a_.keys) + block.begin;
+        if (!tiling_.few())
+            return tiling_.kernel().lane.logits_to_rows(tile_, count_, a_.keys, rows);
+        for (std::int64_t i = 0; i < count_; ++i)
+            std::copy_n(room_.logits + i * block_keys, tile_.keys[0], rows + i * a_.keys);
     }
 
     // Where no key was met.
@@ -373,7 +375,7 @@ class TileTask {
             std::fill_n(room_.output, a_.value_dim * padded_, 0.0);
     }
 
-    // The rows of a tile follow each other. Values are those of a block that is still to be added.
+    // Values are those of a block that is still to be added.
     void write_output(const Rows* values) {
         char* const rows = static_cast<char*>(a_.output) +
                            row_in(room_.tile[0], a_.value_dim) * element_bytes(a_.type);

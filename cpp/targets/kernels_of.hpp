@@ -58,14 +58,14 @@ constexpr ropewalk::TileKernels<T> few_of() {
 template <class S, class T>
 constexpr ropewalk::AttentionKernels<T> attention_of() {
     using Own = FloatData<S, T>;
-    ropewalk::AttentionKernels<T> all{Lanes<S, T>::count,
-                                      {score<S, T>, cap<S, T>, find_extremes<S, T>, raise<S, T>,
-                                       weigh<S, T>, accumulate<S, T>, accumulate_seen<S, T>,
-                                       divide<S, T>, all_finite<S, T, Own>},
-                                      {},
-                                      {rows_to_lanes<S, T>, add_bias<S, T>, add_slopes<S, T>,
-                                       hide_outside<S, T>, hide_masked<S, T>, nullptr},
-                                      weigh_row<S, T>};
+    ropewalk::AttentionKernels<T> all{
+        Lanes<S, T>::count,
+        {score<S, T>, cap<S, T>, find_extremes<S, T>, raise<S, T>, weigh<S, T>, accumulate<S, T>,
+         accumulate_seen<S, T>, divide<S, T>, all_finite<S, T, Own>},
+        {},
+        {rows_to_lanes<S, T>, add_bias<S, T>, add_slopes<S, T>, hide_outside<S, T>,
+         hide_masked<S, T>, logits_to_rows<S, T>, nullptr},
+        weigh_row<S, T>};
     if constexpr (sizeof(T) == 4) {
         all.lane.accumulate_last = accumulate_last<S>;
         all.few[static_cast<int>(Type::float32)] = few_of<S, T, Own>();
