@@ -24,6 +24,7 @@ PARTS = {
     "grouped": decode.grouped_heads,
     "half-caches": decode.half_caches,
     "softmax": softmax.softmax,
+    "other-softmax": softmax.others,
     "small": calls.small,
     "import": calls.imports,
     "neighbour": calls.neighbour,

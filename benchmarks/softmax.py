@@ -1,13 +1,14 @@
 """Softmax of rows against copying them, and against other libraries."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 import ropewalk as rw
 from benchmarks.figures import Array, Call, Figure
-from benchmarks.measure import Bench, check, rows
+from benchmarks.measure import Bench, check, rows, unit
 from benchmarks.rivals import onnx_session
 
 SHARE = 4e-6  # error of a weight of the largest weight
@@ -82,3 +83,60 @@ def softmax(bench: Bench) -> Iterator[Figure]:
                 rivals=calls,
                 limits=bench.limits.copy(x, out),
             )
+
+
+OTHERS: Mapping[str, Any] = {  # shapes of 1 MiB in float32, and the axis
+    "rows of 4": ((65536, 4), -1),
+    "rows of 64": ((4096, 64), -1),
+    "rows of 1024": ((256, 1024), -1),
+    "a middle axis": ((8, 64, 16, 32), 1),
+    "masked": ((256, 1024), -1),
+}
+
+
+def in_numpy(function: str, x: Array, axis: int, mask: Array | None) -> Array:
+    wide = x.astype(np.result_type(x, np.float32))
+    if mask is not None:
+        wide = np.where(mask, wide, -np.inf)
+    greatest = wide.max(axis=axis, keepdims=True)
+    powers = np.exp(wide - greatest)
+    sums = powers.sum(axis=axis, keepdims=True)
+    result: Array = powers / sums if function == "softmax" else np.log(sums) + greatest
+    return (result if function == "softmax" else result.squeeze(axis)).astype(x.dtype)
+
+
+def in_torch(function: str, x: Array, axis: int, mask: Array | None) -> Call | None:
+    try:
+        import torch
+    except ModuleNotFoundError:
+        return None
+    half = torch.bfloat16 if x.dtype.name == "bfloat16" else torch.float16
+    data = torch.from_numpy(x) if x.itemsize > 2 else torch.from_numpy(x.view("i2")).view(half)
+    hidden = None if mask is None else torch.from_numpy(~mask)
+
+    def call() -> object:
+        with torch.inference_mode():
+            shown = data if hidden is None else data.masked_fill(hidden, -float("inf"))
+            return getattr(torch, function)(shown, dim=axis)
+
+    return call
+
+
+def others(bench: Bench) -> Iterator[Figure]:
+    """Softmax of other types, axes and masks, and log-sum-exp, into new memory."""
+    for function in ("softmax", "logsumexp"):
+        for dtype in bench.of(["float32", "float16", "bfloat16"], ["float32", "bfloat16"]):
+            for name in bench.of(list(OTHERS), ["rows of 4", "masked"]):
+                shape, axis = OTHERS[name]
+                x = rows(*shape, dtype=dtype)
+                mask = rows(*shape, seed=1) > -1 if name == "masked" else None
+                ours: Call = partial(getattr(rw, function), x, axis=axis, mask=mask)
+                made: dict[str, Call | None] = {
+                    "NumPy": partial(in_numpy, function, x, axis, mask),
+                    "PyTorch": in_torch(function, x, axis, mask),
+                }
+                calls = {rival: call for rival, call in made.items() if call}
+                exact = in_numpy(function, x.astype(np.float64), axis, mask)
+                check(ours(), exact, 4 * unit(dtype) * np.abs(exact).max())
+                case = {"function": function, "dtype": dtype, "data": name}
+                yield bench.figure(case, ours, rivals=calls)

@@ -52,35 +52,36 @@ void* take_other(void*, void* data, std::size_t bytes) {
 
 Handler handler{"ropewalk", 1, nullptr, take, take_zeros, take_other, give_back};
 
-// New arrays take their memory from the handler above for as long as this lives.
+// NumPy's function that sets the handler of new arrays and returns the one before, and ours as it
+// takes it; both found while the module is imported.
+PyObject* (*set_handler)(PyObject*) = nullptr;
+PyObject* our_handler = nullptr;
+
+void find_set_handler() {
+    constexpr std::size_t place = 304; // in the table of NumPy's functions
+    const auto table = py::module_::import("numpy._core.multiarray").attr("_ARRAY_API");
+    auto* const functions = static_cast<void**>(PyCapsule_GetPointer(table.ptr(), nullptr));
+    our_handler = PyCapsule_New(&handler, "mem_handler", nullptr);
+    if (functions == nullptr || our_handler == nullptr)
+        throw py::error_already_set();
+    set_handler = reinterpret_cast<PyObject* (*)(PyObject*)>(functions[place]);
+}
+
+// New arrays take their memory from our handler for as long as this lives.
 class Handling {
   public:
-    Handling() : before_(py::reinterpret_steal<py::object>(set(capsule()))) {
+    Handling() : before_(py::reinterpret_steal<py::object>(set_handler(our_handler))) {
         if (!before_)
             throw py::error_already_set();
     }
     ~Handling() {
         const py::error_scope raised; // stays
-        Py_XDECREF(set(before_.ptr()));
+        Py_XDECREF(set_handler(before_.ptr()));
     }
     Handling(const Handling&) = delete;
     Handling& operator=(const Handling&) = delete;
 
   private:
-    // Returns the one before.
-    static PyObject* set(PyObject* to) {
-        constexpr std::size_t set_handler = 304; // in the table of NumPy's functions
-        static void** const functions = [] {
-            const auto table = py::module_::import("numpy._core.multiarray").attr("_ARRAY_API");
-            return static_cast<void**>(PyCapsule_GetPointer(table.ptr(), nullptr));
-        }();
-        return reinterpret_cast<PyObject* (*)(PyObject*)>(functions[set_handler])(to);
-    }
-    static PyObject* capsule() {
-        static PyObject* const ours = PyCapsule_New(&handler, "mem_handler", nullptr);
-        return ours;
-    }
-
     py::object before_;
 };
 
@@ -105,6 +106,7 @@ py::array new_array(const py::dtype& dtype, std::vector<py::ssize_t> shape) {
 }
 
 void register_runtime(py::module_& m) {
+    find_set_handler();
     m.def("available_threads", &available_threads);
     m.attr("large_bytes") = large_bytes;
     m.def("new_array", &new_array);
