@@ -92,7 +92,6 @@ def test_heads_are_japanese_where_a_font_is_found(
 
 
 def test_a_figure_is_made_only_where_none_is_given(ax: Axes) -> None:
-    plt.switch_backend("agg")
     rw.plot.attention_arrows(WEIGHTS, TOKENS, ax=ax)
     assert plt.get_fignums() == []
     assert rw.plot.attention_arrows(WEIGHTS, TOKENS).figure is plt.gcf()

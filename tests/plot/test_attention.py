@@ -73,8 +73,6 @@ def luminance(colour: Any) -> float:
 
 @pytest.mark.parametrize("draw", DRAWINGS)
 def test_a_figure_is_made_only_where_none_is_given(draw: Drawing) -> None:
-    plt.switch_backend("agg")
-    plt.close("all")  # what other tests may have left
     given = axes_for(draw)
     assert draw(ax=given) == given
     assert plt.get_fignums() == []
@@ -252,7 +250,6 @@ def test_values_are_written_only_where_they_can_be_read() -> None:
 
 
 def test_heads_are_a_grid_with_one_bar_of_colours() -> None:
-    plt.switch_backend("agg")
     weights = np.full((4, 2, 2), 0.5)
     panels = rw.plot.attention_weights(weights, tokens="ab")
     assert [panel.get_title() for panel in panels] == ["head 0", "head 1", "head 2", "head 3"]
@@ -267,7 +264,6 @@ def test_heads_are_a_grid_with_one_bar_of_colours() -> None:
 
 
 def test_every_column_of_a_grid_is_labelled_at_its_end() -> None:
-    plt.switch_backend("agg")
     panels = rw.plot.attention_weights(np.full((5, 2, 2), 0.5))
     assert [panel.xaxis.label.get_visible() for panel in panels] == [False, False, True, True, True]
     assert len(panels[0].figure.axes) == 6
@@ -276,7 +272,6 @@ def test_every_column_of_a_grid_is_labelled_at_its_end() -> None:
 
 @pytest.mark.parametrize(("heads", "columns"), [(12, 4), (32, 8)])
 def test_many_heads_are_smaller_on_one_scale_and_their_titles_fit(heads: int, columns: int) -> None:
-    plt.switch_backend("agg")
     panels = rw.plot.attention_weights(np.full((heads, 12, 12), 1 / 12))
     figure = plt.gcf()
     figure.draw_without_rendering()
@@ -364,7 +359,6 @@ def test_the_legend_has_the_colour_and_the_hatch_of_the_cells() -> None:
 
 
 def test_masks_of_several_shapes_stand_side_by_side() -> None:
-    plt.switch_backend("agg")
     masks = {"upper left": rw.bias.causal_mask(3, 5, offset=0), "square": MASK}
     panels = rw.plot.attention_mask(masks)
     assert [panel.get_title() for panel in panels] == list(masks)

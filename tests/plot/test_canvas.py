@@ -33,7 +33,6 @@ def _texts(ax: Axes) -> list[str]:
 
 @pytest.fixture
 def screenless() -> Iterator[None]:
-    plt.switch_backend("agg")
     yield
     plt.close("all")
 

@@ -93,7 +93,6 @@ def drawn_as(kind: type[Any], ax: Axes) -> Any:
 
 @pytest.mark.parametrize("draw", ONE)
 def test_a_figure_is_made_only_where_none_is_given(ax: Axes, draw: str) -> None:
-    plt.switch_backend("agg")
     assert ONE[draw](ax=ax) is ax
     assert plt.get_fignums() == []
     made = ONE[draw]().figure
@@ -104,7 +103,6 @@ def test_a_figure_is_made_only_where_none_is_given(ax: Axes, draw: str) -> None:
 
 @pytest.mark.parametrize("draw", TWO)
 def test_two_axes_are_made_only_where_none_are_given(pair: list[Axes], draw: str) -> None:
-    plt.switch_backend("agg")
     assert TWO[draw](ax=np.array(pair)) == pair
     assert plt.get_fignums() == []
     first, second = TWO[draw]()
@@ -117,7 +115,6 @@ def test_two_axes_are_made_only_where_none_are_given(pair: list[Axes], draw: str
 @pytest.mark.parametrize("style", ["default", "dark_background"])
 @pytest.mark.parametrize("draw", EVERY)
 def test_settings_stay_and_words_take_their_colour(draw: str, style: str) -> None:
-    plt.switch_backend("agg")
     with plt.style.context(style):
         settings = dict(mpl.rcParams)
         drawn = np.ravel(np.array(EVERY[draw](), dtype=object))[0].figure
@@ -130,7 +127,6 @@ def test_settings_stay_and_words_take_their_colour(draw: str, style: str) -> Non
 
 @pytest.mark.parametrize("draw", SPEAKING)
 def test_drawings_with_words_speak_japanese(draw: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    plt.switch_backend("agg")
     monkeypatch.setattr(font_manager, "get_font_names", lambda: ["Noto Sans CJK JP"])
     (figure,) = {panel.figure for panel in np.ravel([SPEAKING[draw](lang="ja")])}
     words = " ".join(text.get_text() for text in figure.findobj(Text))
@@ -141,7 +137,6 @@ def test_drawings_with_words_speak_japanese(draw: str, monkeypatch: pytest.Monke
 
 @pytest.mark.parametrize("draw", SPEAKING)
 def test_an_unknown_language_is_refused(draw: str) -> None:
-    plt.switch_backend("agg")
     with pytest.raises(ValueError, match="lang must be one of 'en', 'ja', got 'fr'"):
         SPEAKING[draw](lang="fr")
     plt.close("all")

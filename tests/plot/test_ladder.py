@@ -50,7 +50,6 @@ def embedding(dim: int) -> NDArray[np.float64]:
 
 @pytest.mark.parametrize("draw", DRAWINGS)
 def test_a_figure_is_made_only_where_none_is_given(ax: Axes, draw: Drawing) -> None:
-    plt.switch_backend("agg")
     assert draw(ax=ax) is ax
     assert plt.get_fignums() == []
     assert draw().figure is plt.gcf()
@@ -257,7 +256,6 @@ def test_the_scale_is_that_of_the_whole_table(ax: Axes) -> None:
 
 
 def test_an_animation_is_saved_as_a_small_gif(tmp_path: Path) -> None:  # G002.5
-    plt.switch_backend("agg")
     animation = rw.plot.moving_vector(rw.sinusoidal_encoding(range(64), 32))
     path = tmp_path / "vector.gif"
     animation.save(path, writer="pillow")

@@ -61,7 +61,6 @@ def names(ax: Axes) -> list[str]:
 
 @pytest.mark.parametrize("draw", DRAWINGS)
 def test_a_figure_is_made_only_where_none_is_given(ax: Axes, draw: Drawing) -> None:
-    plt.switch_backend("agg")
     assert draw(ax=ax) is ax
     assert plt.get_fignums() == []
     assert draw().figure is plt.gcf()

@@ -100,7 +100,6 @@ def test_labels_are_japanese_where_a_font_is_found(
 
 
 def test_a_figure_is_made_only_where_none_is_given(ax: Axes) -> None:
-    plt.switch_backend("agg")
     rw.plot.wavelengths({"standard": standard(8)}, ax=ax)
     assert plt.get_fignums() == []
     assert rw.plot.wavelengths({"standard": standard(8)}).figure is plt.gcf()

@@ -24,7 +24,6 @@ languages = pytest.mark.parametrize("lang", ["en", "ja"])
 
 @pytest.fixture(autouse=True)
 def _screenless() -> Iterator[None]:
-    plt.switch_backend("agg")
     yield
     plt.close("all")
 

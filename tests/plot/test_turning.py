@@ -96,7 +96,6 @@ def test_labels_are_the_callers_or_japanese(ax: Axes, monkeypatch: pytest.Monkey
 
 
 def test_a_small_gif_is_written_with_a_frame_a_row(tmp_path: Path) -> None:
-    plt.switch_backend("agg")
     table = rw.sinusoidal_encoding(range(20), 16)
     path = tmp_path / "pairs.gif"
     rw.plot.rotating_pairs(table).save(path, writer="pillow")

@@ -1,0 +1,10 @@
+"""Each test of figures begins with none open: other tests, and doctests, leave theirs."""
+
+import pytest
+from matplotlib import pyplot as plt
+
+
+@pytest.fixture(autouse=True)
+def no_figures() -> None:
+    plt.switch_backend("agg")
+    plt.close("all")
