@@ -1,4 +1,4 @@
-"""Each test of figures begins with none open: other tests, and doctests, leave theirs."""
+"""Each test of figures begins with none open: other tests of the process may leave theirs."""
 
 import pytest
 from matplotlib import pyplot as plt
