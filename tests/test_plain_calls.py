@@ -245,12 +245,13 @@ def test_masked_softmax_has_the_bits_of_the_general_way(dtype: str, shape: tuple
     mask = rows(shape, seed=3) > -0.5
     x[~np.broadcast_to(mask, x.shape)] = np.nan
     for of_mask in (mask, np.asfortranarray(mask), np.repeat(mask, 2, axis=0)[::2]):
-        expected = general(rw.softmax, x, mask=of_mask)
-        assert not np.isnan(expected).any()
-        assert_same_bits(rw.softmax(x, mask=of_mask), expected)
-        out = np.empty_like(x)
-        assert rw.softmax(x, mask=of_mask, out=out) is out
-        assert_same_bits(out, expected)
+        for axis in (-1, 0, 1, -2):
+            expected = general(rw.softmax, x, mask=of_mask, axis=axis)
+            assert not np.isnan(expected).any()
+            assert_same_bits(rw.softmax(x, mask=of_mask, axis=axis), expected)
+            out = np.empty_like(x)
+            assert rw.softmax(x, mask=of_mask, axis=axis, out=out) is out
+            assert_same_bits(out, expected)
 
 
 def test_the_short_way_of_a_masked_softmax_leaves_refusals_to_the_general_way() -> None:
@@ -311,6 +312,8 @@ def test_most_calls_take_the_short_way(monkeypatch: pytest.MonkeyPatch) -> None:
     rw.softmax(x, axis=1, scale=0.5, out=x)
     rw.softmax(x[0])
     rw.softmax(x, mask=x > 0)
+    rw.softmax(x, axis=0)
+    rw.softmax(x, mask=x > 0, axis=-2, out=x)
     rw.softmax(x, mask=np.ones((4, 1), bool), out=x)
     rw.sinusoidal_encoding(range(4), 4)
     rw.sinusoidal_encoding(10**6, 4, dtype=np.float32)

@@ -11,57 +11,62 @@ namespace py = pybind11;
 namespace ropewalk {
 namespace {
 
+// Along that axis of the result; where the array has not the first ones it is the same for all.
 template <class T>
-Strided<T> strided(const py::array& array, T* data) {
-    const std::int64_t last = array.ndim() - 1;
-    std::vector<std::int64_t> strides;
-    for (std::int64_t i = 0; i < last; ++i)
+Strided<T> strided(const py::array& array, T* data, std::int64_t rank, std::int64_t axis) {
+    std::vector<std::int64_t> strides(static_cast<std::size_t>(rank - array.ndim()), 0);
+    for (std::int64_t i = 0; i < array.ndim(); ++i)
         strides.push_back(stride_of(array, i));
-    return {data, strides, stride_of(array, last)};
+    const auto along = strides.begin() + axis;
+    const std::int64_t step = *along;
+    strides.erase(along);
+    return {data, strides, step};
 }
 
-Softmax softmax_of(const py::array& x, const py::object& mask, double scale, bool in_float64) {
-    require(x.ndim() > 0, "x with an axis");
-    Softmax s{type_of(x),
-              {x.shape(), x.shape() + x.ndim() - 1},
-              x.shape(x.ndim() - 1),
-              scale,
-              in_float64,
-              strided<const void>(x, x.data()),
+Softmax softmax_of(const py::array& x, const py::object& mask, std::int64_t axis, double scale,
+                   bool in_float64) {
+    const std::int64_t rank = x.ndim();
+    require(axis >= 0 && axis < rank, "an axis of x");
+    std::vector<std::int64_t> leading(x.shape(), x.shape() + rank);
+    leading.erase(leading.begin() + axis);
+    Softmax s{type_of(x), leading,    x.shape(axis),
+              scale,      in_float64, strided<const void>(x, x.data(), rank, axis),
               {}};
     if (!mask.is_none()) {
         const auto array = py::cast<py::array>(mask);
         require_type<bool>(array);
-        require(array.ndim() > 0 && broadcasts(array, {x.shape(), x.shape() + x.ndim()}),
+        require(broadcasts(array, {x.shape(), x.shape() + rank}),
                 "a mask that broadcasts to the shape of x");
-        s.mask = strided(array, static_cast<const std::uint8_t*>(array.data()));
-        const auto missing = static_cast<std::size_t>(x.ndim() - array.ndim());
-        s.mask.strides.insert(s.mask.strides.begin(), missing, 0);
+        s.mask = strided(array, static_cast<const std::uint8_t*>(array.data()), rank, axis);
     }
     return s;
 }
 
-void softmax_arrays(const py::array& x, py::array& out, const py::object& mask, double scale,
-                    bool in_float64, bool streamed, int threads) {
-    const Softmax s = softmax_of(x, mask, scale, in_float64);
+void softmax_along(const py::array& x, py::array& out, const py::object& mask, std::int64_t axis,
+                   double scale, bool in_float64, bool streamed, int threads) {
+    const Softmax s = softmax_of(x, mask, axis, scale, in_float64);
     require(type_of(out) == s.type && out.writeable() && out.ndim() == x.ndim() &&
                 std::equal(x.shape(), x.shape() + x.ndim(), out.shape()),
             "a writable out as x");
-    const Strided<void> y = strided(out, out.mutable_data());
+    const Strided<void> y = strided(out, out.mutable_data(), x.ndim(), axis);
     const Stores stores = streamed ? Stores::streamed : Stores::cached;
     run_unlocked([&] { softmax(*chosen_kernels, s, y, stores, threads); });
+}
+
+void softmax_arrays(const py::array& x, py::array& out, const py::object& mask, double scale,
+                    bool in_float64, bool streamed, int threads) {
+    softmax_along(x, out, mask, x.ndim() - 1, scale, in_float64, streamed, threads);
 }
 
 bool is_plain_mask(const py::handle& mask, const py::array& x) {
     if (!is_plain_array(mask))
         return false;
     const auto array = py::reinterpret_borrow<py::array>(mask);
-    return py::dtype::of<bool>().is(array.dtype()) && array.ndim() > 0 &&
+    return py::dtype::of<bool>().is(array.dtype()) &&
            broadcasts(array, {x.shape(), x.shape() + x.ndim()});
 }
 
-// What most calls are: an array as it is, along its last axis. None for others, which take the
-// general way.
+// What most calls are: an array as it is. None for others, which take the general way.
 py::object softmax_plainly(const py::handle& x, const py::object& mask, const py::handle& axis,
                            const py::handle& scale, const py::handle& out, int threads) {
     auto plain = plain_data(x, out, 1, {mask});
@@ -69,15 +74,16 @@ py::object softmax_plainly(const py::handle& x, const py::object& mask, const py
     if (!plain || !along || !PyFloat_CheckExact(scale.ptr()))
         return py::none();
     const double factor = PyFloat_AS_DOUBLE(scale.ptr());
-    if ((*along != -1 && *along != plain->x.ndim() - 1) || !std::isfinite(factor) ||
+    const std::int64_t rank = plain->x.ndim(), place = *along < 0 ? *along + rank : *along;
+    if (place < 0 || place >= rank || !std::isfinite(factor) ||
         !(mask.is_none() || is_plain_mask(mask, plain->x)))
         return py::none();
-    softmax_arrays(plain->x, plain->out, mask, factor, false, false, threads);
+    softmax_along(plain->x, plain->out, mask, place, factor, false, false, threads);
     return plain->out;
 }
 
 void logsumexp_arrays(const py::array& x, py::array& out, const py::object& mask, int threads) {
-    const Softmax s = softmax_of(x, mask, 1.0, true);
+    const Softmax s = softmax_of(x, mask, x.ndim() - 1, 1.0, true);
     require_type<double>(out);
     std::int64_t rows = 1;
     for (const std::int64_t length : s.leading)
