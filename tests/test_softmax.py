@@ -194,6 +194,11 @@ def test_weights_where_another_power_of_two_begins() -> None:
     assert (np.diff(y) >= 0).all()
 
 
+def without_guess(x: NDArray[Any], scale: float = 1.0) -> NDArray[Any]:
+    """Return the softmax of rows whose elements lie apart: their greatest is looked for."""
+    return rw.softmax(x.repeat(2, axis=-1)[..., ::2], scale=scale)
+
+
 @pytest.mark.parametrize("first", [0.0, -300.0, 300.0, -INF, 1e30, INF, NAN])
 @pytest.mark.parametrize("rest", [0.0, 40.0, -40.0, 200.0, 256.0, -256.0, 1e4, -INF])
 @pytest.mark.parametrize("length", [2, 17, 64, 1024, 3000])
@@ -201,13 +206,13 @@ def test_weights_where_another_power_of_two_begins() -> None:
 def test_where_the_greatest_logit_is_far_from_the_first(
     scale: float, first: float, rest: float, length: int
 ) -> None:
-    """Rows that begin with a wrong guess of it have the bits of columns, where none is made."""
+    """Rows that begin with a wrong guess of it have the bits of those where none is made."""
     x = np.full((3, length), rest, np.float32)
     x += rows((3, length), "float32")
     x[:, -1] -= 85  # the share of which is small, and not 0
     x[1, 0] = first
     x /= np.float32(scale)
-    expected = rw.softmax(np.ascontiguousarray(x.T), axis=0, scale=scale).T
+    expected = without_guess(x, scale=scale)
     np.testing.assert_array_equal(rw.softmax(x, scale=scale), expected)
     assert rw.softmax(x, scale=scale, out=x) is x
     np.testing.assert_array_equal(x, expected)
@@ -222,8 +227,44 @@ def test_where_rows_are_far_apart(length: int, apart: float) -> None:
     x[20:40, length // 2 :] += 45  # what the first elements do not show
     x[40:, -1] += 70
     x[7], x[8, : length // 2] = -INF, -INF
-    expected = rw.softmax(np.ascontiguousarray(x.T), axis=0).T
-    assert_same_bits(rw.softmax(x), np.ascontiguousarray(expected))
+    assert_same_bits(rw.softmax(x), without_guess(x))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
+@pytest.mark.parametrize("shape", [(3, 700), (64, 300), (70, 9), (1100, 70), (4200, 16)], ids=str)
+@pytest.mark.parametrize("apart", [0, 20, 60, 300])
+def test_where_columns_are_far_apart(dtype: str, shape: tuple[int, int], apart: int) -> None:
+    """The greatest elements of columns are guessed too, of many at once."""
+    x = rows(shape, "float32")
+    column = np.arange(shape[1])
+    x += apart * np.choose(column // 64 % 4, [0, 1, 0, -1]).astype(np.float32)
+    x[-1] += apart * (column % 7 == 0)
+    if apart == 60:  # else groups of columns have none that no guess suits
+        x[:, 5] = -INF
+        x[shape[0] // 2, 6] = NAN
+    for scale in (1.0, -0.7):
+        y = x.astype(DTYPES[dtype])
+        expected = without_guess(np.ascontiguousarray(y.T), scale=scale).T
+        assert_same_bits(rw.softmax(y, axis=0, scale=scale), np.ascontiguousarray(expected))
+        out = np.full((shape[0], shape[1] + 3), 7, y.dtype)
+        rw.softmax(y, axis=0, scale=scale, out=out[:, :-3])
+        assert_same_bits(out[:, :-3].copy(), np.ascontiguousarray(expected))
+        assert (out[:, -3:] == 7).all()
+
+
+@dtypes
+def test_the_log_of_a_sum_does_not_depend_on_other_columns(dtype: str) -> None:
+    """The sums of some overflow, and their greatest elements are looked for; not of others."""
+    x = rows((90, 100), dtype) * np.array(40, DTYPES[dtype])
+    x[:, 3] += np.array(2000, DTYPES[dtype])
+    x[:, 20] -= np.array(3000, DTYPES[dtype])
+    x[7, 30], x[8, 31], x[:, 32] = NAN, INF, -INF
+    together = rw.logsumexp(x, axis=0)
+    alone = [rw.logsumexp(x[:, column].copy()) for column in range(100)]
+    assert_same_bits(together, np.array(alone))
+    assert_same_bits(rw.logsumexp(np.ascontiguousarray(x.T)), together)
+    mask = np.ones_like(x, bool)
+    assert_same_bits(rw.logsumexp(x, axis=0, mask=mask), together)
 
 
 @pytest.mark.parametrize(
@@ -420,11 +461,14 @@ def test_out_may_be_x_or_lie_anyhow(dtype: str, layout: str, axis: int) -> None:
     assert_same_bits(inside, expected)
 
 
+@pytest.mark.parametrize("length", [5000, 65_537, 200_000, 2**20 + 3])
 @dtypes
-def test_long_rows_in_place(dtype: str) -> None:
-    x = rows((2, 5000), dtype)
-    expected = rw.softmax(x)
-    rw.softmax(x, out=x)
+def test_long_rows_have_the_bits_of_those_read_part_by_part(dtype: str, length: int) -> None:
+    x = rows((2, length), dtype)
+    x[1, length // 2] = 90
+    expected = without_guess(x)
+    assert_same_bits(rw.softmax(x), expected)
+    assert rw.softmax(x, out=x) is x
     assert_same_bits(x, expected)
 
 

@@ -1,4 +1,4 @@
-// Softmax of rows, and of columns that lie side by side, and the sums that the log-sum-exp wants.
+// Softmax of rows, and the sums that the log-sum-exp wants.
 //
 // Element i of a row is summed in lane i % 16, and lanes are joined in a fixed order, in columns as
 // in rows. Sums are of float64, and weights of float32 are added to them four by four.
@@ -134,7 +134,7 @@ template <class S, class Meanwhile, class T, class OfRow>
     std::int64_t i = 0;
     for (; i + group <= count; i += group) {
         Vector own[std::size_t{at_once}];
-        weights_of<S>(weight, x + i, own);
+        weights_of<S, T>(weight, [&](int k) { return W::get(x + i + k * softmax_lanes); }, own);
         for (int k = 0; k < at_once; ++k) {
             const std::int64_t at = i + k * softmax_lanes;
             if constexpr (Meanwhile::far)
@@ -192,6 +192,28 @@ double total_of(const double* sums) {
     return S::sum(S::add(S::get(sums), S::get(sums + 8)));
 }
 
+// e^x, and e^709 of what is more, or NaN.
+template <class S>
+[[gnu::always_inline]] inline auto exponential_of_any(typename Two<S>::F64 x) {
+    return exponential<Two<S>, double>(Two<S>::min(Two<S>::all(709.0), x));
+}
+
+// sums[16] += e^x
+template <class S, class Data>
+void sum_exponentials(const void* x, std::int64_t count, double* sums) {
+    const auto* from = static_cast<const typename Data::Element*>(x);
+    auto sum = Two<S>::get(sums);
+    for (; count >= softmax_lanes; count -= softmax_lanes, from += softmax_lanes)
+        sum =
+            Two<S>::add(sum, exponential_of_any<S>(get_sixteen<S, double, Data>(from, all_lanes)));
+    if (count > 0) {
+        const unsigned some = (1U << count) - 1;
+        const auto rest = exponential_of_any<S>(get_sixteen<S, double, Data>(from, some));
+        sum = Two<S>::add(sum, Sixteen<S, double>::select(some, rest, Two<S>::all(0.0)));
+    }
+    Two<S>::put(sums, sum);
+}
+
 template <class S, class T>
 [[gnu::always_inline]] inline void share_row(const T* weights, std::int64_t count,
                                              const Shares<S, T>& shares, T* y) {
@@ -246,7 +268,6 @@ template <class S, class Meanwhile, class T>
 weigh_rows(const T* x, std::int64_t x_stride, T* weights, std::int64_t stride, std::int64_t rows,
            std::int64_t length, double scale, ropewalk::Guess& guess, Lines& meanwhile,
            double* sums) {
-    constexpr int most_wrong = 3; // times more than right, or guesses do not pay
     T greatest[std::size_t{most_rows}];
     alignas(64) double lanes[std::size_t{most_rows}][std::size_t{softmax_lanes}];
     Two<S>::put(sums, Two<S>::all(0.0));
@@ -261,7 +282,7 @@ weigh_rows(const T* x, std::int64_t x_stride, T* weights, std::int64_t stride, s
             guess.made = true;
         }
         const auto weigh = [&](const auto& weight) __attribute__((always_inline)) {
-            if (guess.wrong >= most_wrong)
+            if (guess.wrong >= ropewalk::Guess::most_wrong)
                 return;
             for (std::int64_t i = 0; i < rows; ++i)
                 weigh_by_guess<S, Meanwhile>(x + i * x_stride, length, weight, weights + i * stride,
@@ -347,91 +368,6 @@ double weigh_one(const T* x, std::int64_t length, double scale, T* weights, rope
     else
         weigh(Divided());
     return totals[0];
-}
-
-// Columns side by side, `sixteens` times sixteen of them, whose elements lie `step` apart, a part
-// at a time. Their weights lie side by side.
-
-// The processor does not see by itself that rows this far apart come next.
-constexpr std::int64_t fetched_rows = 8;
-
-// function(element, its first column)
-template <class Function>
-void each_sixteen(std::int64_t count, int sixteens, Function function) {
-    for (std::int64_t i = 0; i < count; ++i)
-        for (int at = 0; at < sixteens * softmax_lanes; at += softmax_lanes)
-            function(i, at);
-}
-
-template <class S, class T>
-void raise_columns(const T* x, std::int64_t step, std::int64_t count, int sixteens, T* greatest) {
-    using W = Sixteen<S, T>;
-    each_sixteen(count, sixteens, [&](std::int64_t i, int at) {
-        __builtin_prefetch(x + (i + fetched_rows) * step + at);
-        W::put(greatest + at, W::max(W::get(x + i * step + at), W::get(greatest + at)));
-    });
-}
-
-// sums[lane of the element][column]
-template <class S, class T>
-void weigh_columns(const T* x, std::int64_t step, std::int64_t count, int sixteens,
-                   const T* greatest, double scale, T* weights, double* sums) {
-    using W = Sixteen<S, T>;
-    constexpr int at_once = Sum<S, T>::at_once, group = at_once * softmax_lanes;
-    const std::int64_t width = sixteens * softmax_lanes;
-    Weights<S, T> weight[ropewalk::most_sixteens];
-    each_sixteen(1, sixteens, [&](std::int64_t, int at) {
-        weight[at / softmax_lanes] = Weights<S, T>(W::get(greatest + at), scale);
-    });
-    for (std::int64_t first = 0; first < count; first += group) {
-        const T* const from = x + first * step;
-        T* const own = weights + first * width;
-        const std::int64_t now = count - first < group ? count - first : group;
-        each_sixteen(now, sixteens, [&](std::int64_t i, int at) {
-            __builtin_prefetch(from + (i + fetched_rows) * step + at);
-            W::put(own + i * width + at,
-                   weight[at / softmax_lanes].of(W::get(from + i * step + at)));
-        });
-        each_sixteen(now < softmax_lanes ? now : softmax_lanes, sixteens,
-                     [&](std::int64_t lane, int at) {
-                         typename W::Vector of_lane[std::size_t{at_once}];
-                         for (int k = 0; k < at_once; ++k) {
-                             const std::int64_t i = lane + k * softmax_lanes;
-                             of_lane[k] = i < now ? W::get(own + i * width + at) : W::all(T{0});
-                         }
-                         double* const to = sums + lane * width + at;
-                         Sum<S, T> sum(to);
-                         sum.add(of_lane);
-                         sum.put(to);
-                     });
-    }
-}
-
-// As total_of, column by column: the first sums become the totals. Lanes behind these are 0.
-template <class S>
-void total_columns(double* sums, int sixteens, int lanes) {
-    const std::int64_t width = sixteens * softmax_lanes;
-    for (int step = lanes / 2; step > 0; step /= 2)
-        each_sixteen(step, sixteens, [&](std::int64_t lane, int at) {
-            double* const sum = sums + lane * width + at;
-            Two<S>::put(sum, Two<S>::add(Two<S>::get(sum), Two<S>::get(sum + step * width)));
-        });
-}
-
-template <class S, class T>
-void share_columns(const T* weights, std::int64_t count, int sixteens, const double* totals, T* y,
-                   std::int64_t step) {
-    using W = Sixteen<S, T>;
-    const std::int64_t width = sixteens * softmax_lanes;
-    Shares<S, T> shares[ropewalk::most_sixteens];
-    each_sixteen(1, sixteens, [&](std::int64_t, int at) {
-        shares[at / softmax_lanes] = Shares<S, T>(Two<S>::get(totals + at));
-    });
-    each_sixteen(count, sixteens, [&](std::int64_t i, int at) {
-        __builtin_prefetch(y + (i + fetched_rows) * step + at, 1);
-        const auto weight = W::get(weights + i * width + at);
-        W::put(y + i * step + at, shares[at / softmax_lanes].of(weight));
-    });
 }
 
 } // namespace

@@ -106,6 +106,8 @@ struct AttentionKernels {
 // much oftener than not that was too far from the greatest of the next ones. Results do not depend
 // on it.
 struct Guess {
+    static constexpr double least_sum = 0x1p26, greatest_sum = 0x1p96; // of weights that it suits
+    static constexpr int most_wrong = 3; // times more than right, or guesses do not pay
     float greatest = 0;
     int wrong = 0;
     bool made = false;

@@ -43,6 +43,42 @@ typename Two<S>::F64 widened(typename S::F32 v) {
     return {S::widen_low(v), S::widen_high(v)};
 }
 
+constexpr unsigned all_lanes = 0xffff;
+
+// Sixteen elements of the type of Data as T, or some of them.
+template <class S, class T, class Data>
+[[gnu::always_inline]] inline auto get_sixteen(const typename Data::Element* p, unsigned lanes) {
+    if constexpr (sizeof(*p) == sizeof(double))
+        return lanes == all_lanes ? Two<S>::get(p) : Sixteen<S, double>::get_some(p, lanes);
+    else {
+        const typename S::F32 v = lanes == all_lanes ? Data::get(p) : Data::get_some(p, lanes);
+        if constexpr (sizeof(T) == sizeof(double))
+            return widened<S>(v);
+        else
+            return v;
+    }
+}
+
+template <class S, class Data>
+[[gnu::always_inline]] inline void put_sixteen(typename Data::Element* p, typename S::F32 v,
+                                               unsigned lanes) {
+    if (lanes == all_lanes)
+        Data::put(p, v);
+    else
+        Data::put_some(p, v, lanes);
+}
+
+template <class S, class Data>
+[[gnu::always_inline]] inline void put_sixteen(typename Data::Element* p, typename Two<S>::F64 v,
+                                               unsigned lanes) {
+    if constexpr (sizeof(*p) != sizeof(double))
+        put_sixteen<S, Data>(p, S::join(v.first, v.second), lanes);
+    else if (lanes == all_lanes)
+        Two<S>::put(p, v);
+    else
+        Sixteen<S, double>::put_some(p, v, lanes);
+}
+
 // The greatest element, or 0 where there is none but -inf, for -inf minus -inf would be NaN.
 template <class S, class T>
 auto counted(typename Sixteen<S, T>::Vector greatest) {
@@ -186,30 +222,34 @@ class GuessedWeights {
         return weight_.of(x);
     }
     // Nothing was infinite, and what is least has no share once it is divided by the sum.
-    static bool agrees(double sum) { return sum >= 0x1p26 && sum <= 0x1p96; }
+    static bool agrees(double sum) {
+        return sum >= ropewalk::Guess::least_sum && sum <= ropewalk::Guess::greatest_sum;
+    }
 
   private:
     ScaledDown<S, Scale> weight_;
 };
 
-// Weights of as many vectors as are added up at once, as many by turns as registers hold.
-template <class S, class OfRow>
-[[gnu::always_inline]] inline void weights_of(const OfRow& weight, const float* x,
-                                              typename S::F32 (&weights)[4]) {
-    if constexpr (S::powers_by_turns == 4) {
-        const auto four = weight.of(Two<Two<S>>::get(x));
+// Weights of as many vectors as are added up at once, those of load(k), as many by turns as
+// registers hold.
+template <class S, class T, class OfRow, class Load>
+[[gnu::always_inline]] inline void
+weights_of(const OfRow& weight, Load load,
+           typename Sixteen<S, T>::Vector (&weights)[sizeof(T) == sizeof(float) ? 4 : 1]) {
+    using Pair = typename Two<S>::F32;
+    if constexpr (sizeof(T) == sizeof(double)) {
+        weights[0] = weight.of(load(0));
+    } else if constexpr (S::powers_by_turns == 4) {
+        const auto four =
+            weight.of(typename Two<Two<S>>::F32(Pair(load(0), load(1)), Pair(load(2), load(3))));
         weights[0] = four.first.first, weights[1] = four.first.second;
         weights[2] = four.second.first, weights[3] = four.second.second;
-    } else
+    } else {
         for (int k = 0; k < 4; k += 2) {
-            const auto two = weight.of(Two<S>::get(x + k * softmax_lanes));
+            const auto two = weight.of(Pair(load(k), load(k + 1)));
             weights[k] = two.first, weights[k + 1] = two.second;
         }
-}
-
-template <class S, class OfRow>
-void weights_of(const OfRow& weight, const double* x, typename Two<S>::F64 (&weights)[1]) {
-    weights[0] = weight.of(Two<S>::get(x));
+    }
 }
 
 // What is added to sums: so many weights of a lane at a time, those that are missing as 0.

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <numeric>
 
 #include "plans/softmax_parts.hpp"
@@ -14,9 +15,10 @@ namespace {
 
 // A task has so many elements or one row, or one group of columns; more where they are streamed, as
 // its first and its last line wait for memory. So many are made in the first cache before they are
-// streamed.
+// streamed. A row of as many as longest_whole_row is held as a whole, a longer one part by part.
 constexpr std::int64_t task_elements = std::int64_t{1} << 14,
-                       streamed_elements = std::int64_t{1} << 18, staged_elements = 2048;
+                       streamed_elements = std::int64_t{1} << 18, staged_elements = 2048,
+                       longest_whole_row = std::int64_t{1} << 20;
 
 std::int64_t rows_of(const Softmax& s) {
     return std::accumulate(s.leading.begin(), s.leading.end(), std::int64_t{1},
@@ -36,7 +38,7 @@ void each_task(const Softmax& s, std::int64_t count, std::int64_t elements,
     constexpr std::int64_t least =
         std::max<std::int64_t>(staged_elements, together_bytes / sizeof(T));
     // In sixteens, and sixteen more, for the part of a line that waits before streamed rows.
-    const std::int64_t held = (std::clamp(elements, least, part_elements) + 31) / 16 * 16;
+    const std::int64_t held = (std::max(elements, least) + 31) / 16 * 16;
     std::vector<Scratch> rooms;
     const auto workers = static_cast<std::size_t>(std::min<std::int64_t>(threads, tasks));
     rooms.reserve(workers);
@@ -54,7 +56,7 @@ void each_task(const Softmax& s, std::int64_t count, std::int64_t elements,
 // task(row): the rows, part by part.
 template <class T, class Function>
 void each_row(const SoftmaxElements<T>& e, const Strided<void>* y, int threads, Function task) {
-    each_task<T>(e.s_, rows_of(e.s_), e.s_.length, task_elements, threads,
+    each_task<T>(e.s_, rows_of(e.s_), std::min(e.s_.length, part_elements), task_elements, threads,
                  [&](std::int64_t begin, std::int64_t end, const SoftmaxRoom<T>& room) {
                      for (std::int64_t index = begin; index < end; ++index) {
                          SoftmaxRow<T> row(e, index, y, room);
@@ -69,14 +71,16 @@ void each_column(const SoftmaxElements<T>& e, const Strided<void>* y, int thread
     const std::int64_t line = e.s_.leading.back(), width = SoftmaxColumns<T>::most_columns;
     const std::int64_t groups = (line + width - 1) / width;
     const std::int64_t sixteens = (std::min(line, width) + side_by_side - 1) / side_by_side;
-    const std::int64_t elements = std::min(e.s_.length, part_elements) * sixteens * side_by_side;
+    const std::int64_t elements =
+        std::min(std::min(e.s_.length, part_elements) * sixteens * side_by_side, part_elements);
     each_task<T>(e.s_, rows_of(e.s_) / line * groups, elements, task_elements, threads,
                  [&](std::int64_t begin, std::int64_t end, const SoftmaxRoom<T>& room) {
+                     Guess guess;
                      for (std::int64_t group = begin; group < end; ++group) {
                          const std::int64_t first = group % groups * width;
                          const std::int64_t index = group / groups * line + first;
-                         SoftmaxColumns<T> columns(e, index, std::min(width, line - first), y,
-                                                   room);
+                         SoftmaxColumns<T> columns(e, index, std::min(width, line - first), y, room,
+                                                   guess);
                          task(columns, index);
                      }
                  });
@@ -291,18 +295,19 @@ void join_axes(Softmax& s, std::vector<std::int64_t>& result) {
         strides[i]->resize(joined);
 }
 
-// Moves the axis behind the others along which there are columns, if there is one: sixteen rows or
-// more, which lie side by side, or are so short that it pays to bring their elements together.
-bool has_columns(Softmax& s, std::vector<std::int64_t>& result, std::int64_t short_row) {
+// Moves the axis behind the others along which there are columns, if there is one: so many rows at
+// least, which lie side by side, or are so short that it pays to bring their elements together.
+bool has_columns(Softmax& s, std::vector<std::int64_t>& result, std::int64_t least,
+                 std::int64_t short_row) {
     std::size_t axis = s.leading.size();
     if (s.x.step != 1)
         for (std::size_t i = 0; i < s.leading.size(); ++i)
-            if (s.x.strides[i] == 1 && s.leading[i] >= side_by_side)
+            if (s.x.strides[i] == 1 && s.leading[i] >= least)
                 axis = i;
     if (axis == s.leading.size() && s.length <= short_row)
         axis = static_cast<std::size_t>(std::max_element(s.leading.begin(), s.leading.end()) -
                                         s.leading.begin());
-    if (axis == s.leading.size() || s.leading[axis] < side_by_side)
+    if (axis == s.leading.size() || s.leading[axis] < least)
         return false;
     const auto move = [&](std::vector<std::int64_t>& of) {
         const auto from = of.begin() + static_cast<std::ptrdiff_t>(axis);
@@ -319,16 +324,24 @@ bool has_columns(Softmax& s, std::vector<std::int64_t>& result, std::int64_t sho
 template <class T>
 void softmax_in(const Kernels& kernels, Softmax s, Strided<void> y, Stores stores, int threads) {
     join_axes(s, y.strides);
-    const bool columns = has_columns(s, y.strides, s.x.step == 1 ? 8 : 48);
+    const std::int64_t least = std::is_same_v<T, float> ? 8 : 12;
+    const bool columns = has_columns(s, y.strides, least, s.x.step == 1 ? 8 : 48);
     const SoftmaxElements<T> e(kernels, s);
     const auto share = [](auto& part, std::int64_t) { share_parts(part); };
     if (columns)
         each_column(e, &y, threads, share);
     else if (s.x.step == 1 && y.step == 1 && (s.mask.data == nullptr || s.mask.step == 1) &&
-             s.length <= part_elements)
+             s.length <= longest_whole_row)
         softmax_whole_rows(e, y, stores, threads);
     else
         each_row(e, &y, threads, share);
+}
+
+// NaN where terms may be missing, or may have been too large: there they are summed again, beside
+// the greatest.
+double log_of_sum(double sum) {
+    return sum >= 0x1p-900 && sum <= 0x1p1000 ? std::log(sum)
+                                              : std::numeric_limits<double>::quiet_NaN();
 }
 
 // Of what has inf: inf, but NaN beside NaN.
@@ -336,12 +349,11 @@ double sum_with_infinity(const SoftmaxElements<double>& e, std::int64_t index,
                          const SoftmaxRoom<double>& room) {
     SoftmaxRow<double> row(e, index, nullptr, room);
     double sum = 0;
-    each_part(row.length(), SoftmaxRow<double>::most, room,
-              [&](std::int64_t begin, std::int64_t count) {
-                  row.load(begin, count);
-                  for (std::int64_t i = 0; i < count; ++i)
-                      sum += row.elements()[i] < 0 ? 0 : row.elements()[i];
-              });
+    each_part(row, [&](std::int64_t begin, std::int64_t count) {
+        row.load(begin, count);
+        for (std::int64_t i = 0; i < count; ++i)
+            sum += row.elements()[i] < 0 ? 0 : row.elements()[i];
+    });
     return sum;
 }
 
@@ -363,20 +375,33 @@ void logsumexp(const Kernels& kernels, const Softmax& given, double* logs, int t
     for (std::size_t axis = s.leading.size(); axis-- > 0; stride *= s.leading[axis])
         result.strides[axis] = stride;
     join_axes(s, result.strides);
-    const bool columns = has_columns(s, result.strides, 48);
+    const bool columns = has_columns(s, result.strides, side_by_side, s.x.step == 1 ? 24 : 48);
     const SoftmaxElements<double> e(kernels, s);
     const auto take_log = [&](auto& part, std::int64_t index) {
-        sum_parts(part);
         double* const own = logs + offset_of(s.leading, result, index);
-        for (std::int64_t i = 0; i < part.count(); ++i) {
+        const auto each_log = [&](auto function) {
+            for (std::int64_t i = 0; i < part.count(); ++i)
+                function(i, own[i == 0 ? 0 : i * result.strides.back()]);
+        };
+        sum_directly(part);
+        bool all = true;
+        each_log([&](std::int64_t i, double& log) {
+            log = log_of_sum(part.total(i));
+            all = all && !std::isnan(log);
+        });
+        if (all)
+            return;
+        sum_parts(part);
+        each_log([&](std::int64_t i, double& log) {
             const double greatest = part.greatest(i), total = part.total(i);
-            double& log = own[i == 0 ? 0 : i * result.strides.back()];
+            if (!std::isnan(log))
+                return;
             if (greatest == HUGE_VAL)
                 log = sum_with_infinity(e, index + i, part.room());
             else
                 log = total == 0 ? -HUGE_VAL
                                  : (std::isinf(greatest) ? 0 : greatest) + std::log(total);
-        }
+        });
     };
     if (columns)
         each_column(e, nullptr, threads, take_log);

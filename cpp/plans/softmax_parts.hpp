@@ -69,11 +69,11 @@ class SoftmaxElements {
         else
             return kernels_.softmax64;
     }
+    static constexpr Type own_type = std::is_same_v<T, float> ? Type::float32 : Type::float64;
     // Whether they are of the same type, and the same.
-    bool as_computed() const {
-        return s_.type == (std::is_same_v<T, float> ? Type::float32 : Type::float64);
-    }
-    bool plain() const { return as_computed() && s_.mask.data == nullptr && factor_ == 1; }
+    bool as_computed() const { return s_.type == own_type; }
+    bool unchanged() const { return s_.mask.data == nullptr && factor_ == 1; }
+    bool plain() const { return as_computed() && unchanged(); }
     const void* at(const Strided<const void>& x, std::int64_t offset) const {
         return static_cast<const char*>(x.data) + offset * bytes_;
     }
@@ -136,6 +136,15 @@ struct SoftmaxRoom {
     }
 };
 
+// function(begin, count), until the call is to stop: to ask costs as much as a short row.
+template <class Part, class Function>
+void each_part(const Part& part, Function function) {
+    const std::int64_t length = part.length(), most = part.most();
+    const auto stops = [&] { return part.room().interruption.stops(part.room().worker); };
+    for (std::int64_t begin = 0; begin < length && (begin == 0 || !stops()); begin += most)
+        function(begin, std::min(most, length - begin));
+}
+
 // A row that is read part by part.
 template <class T>
 class SoftmaxRow {
@@ -146,8 +155,15 @@ class SoftmaxRow {
           mask_(all.s_.mask.data == nullptr ? 0 : offset_of(all.s_.leading, all.s_.mask, index)),
           result_(y), y_(y == nullptr ? 0 : offset_of(all.s_.leading, *y, index)) {}
 
-    static constexpr std::int64_t most = part_elements;
-
+    // What sum_directly() adds of a part.
+    void add_exponentials(std::int64_t begin, std::int64_t count) {
+        const auto& sum = e_.kernels_.sum_exponentials;
+        if (e_.unchanged() && e_.s_.x.step == 1)
+            return sum[static_cast<std::size_t>(e_.s_.type)](e_.at(e_.s_.x, x_ + begin), count,
+                                                             sums_);
+        load(begin, count);
+        sum[static_cast<std::size_t>(Type::float64)](elements_, count, sums_);
+    }
     void load(std::int64_t begin, std::int64_t count) {
         const Softmax& s = e_.s_;
         const void* from = e_.at(s.x, x_ + begin * s.x.step);
@@ -169,12 +185,19 @@ class SoftmaxRow {
         else
             e_.read(from, counts_, count, room_.elements);
     }
-    void raise(std::int64_t count) {
+    void raise(std::int64_t begin, std::int64_t count) {
+        load(begin, count);
         greatest_ = std::max(greatest_, e_.kernel().largest(elements_, count));
+    }
+    bool sum_by_guess() { return false; }
+    void weigh_again(std::int64_t begin, std::int64_t count) {
+        load(begin, count);
+        weigh(count);
     }
     void weigh(std::int64_t count) {
         e_.kernel().weigh(elements_, count, greatest_, e_.scale_, room_.weights, sums_);
     }
+    void clear_sums() { std::fill_n(sums_, side_by_side, 0.0); }
     void total() { total_ = e_.kernels_.total(sums_); }
     void store(std::int64_t begin, std::int64_t count) {
         e_.kernel().share(room_.weights, count, total_, room_.weights);
@@ -188,6 +211,7 @@ class SoftmaxRow {
     }
 
     std::int64_t length() const { return e_.s_.length; }
+    std::int64_t most() const { return part_elements; }
     const SoftmaxRoom<T>& room() const { return room_; }
     const T* elements() const { return elements_; }
     std::int64_t count() const { return 1; }
@@ -203,7 +227,7 @@ class SoftmaxRow {
     const T* elements_ = nullptr;
     const std::uint8_t* counts_ = nullptr;
     T greatest_ = static_cast<T>(-HUGE_VAL);
-    alignas(64) double sums_[side_by_side] = {};
+    alignas(64) double sums_[side_by_side];
     double total_ = 0;
 };
 
@@ -213,31 +237,67 @@ template <class T>
 class SoftmaxColumns {
   public:
     static constexpr std::int64_t most_columns = most_sixteens * side_by_side;
-    static constexpr std::int64_t most = part_elements / most_columns;
-    static_assert(most % summed_elements == 0);
+    static_assert(part_elements / most_columns >= summed_elements);
 
     SoftmaxColumns(const SoftmaxElements<T>& all, std::int64_t index, std::int64_t columns,
-                   const Strided<void>* y, const SoftmaxRoom<T>& room)
-        : e_(all), room_(room), columns_(columns),
+                   const Strided<void>* y, const SoftmaxRoom<T>& room, Guess& guess)
+        : e_(all), room_(room), guess_(guess), columns_(columns),
           sixteens_(static_cast<int>((columns + side_by_side - 1) / side_by_side)),
           width_(sixteens_ * side_by_side),
           lanes_(static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(
               std::clamp<std::int64_t>(all.s_.length, 1, side_by_side))))),
-          whole_(columns == width_ && all.plain() && all.s_.x.strides.back() == 1 &&
+          whole_(all.unchanged() && all.s_.x.strides.back() == 1 &&
                  (y == nullptr || y->strides.back() == 1)),
           x_(offset_of(all.s_.leading, all.s_.x, index)),
           mask_(all.s_.mask.data == nullptr ? 0 : offset_of(all.s_.leading, all.s_.mask, index)),
           result_(y), y_(y == nullptr ? 0 : offset_of(all.s_.leading, *y, index)) {
         std::fill_n(greatest_, most_columns, static_cast<T>(-HUGE_VAL));
-        std::fill_n(sums_, width_ * lanes_, 0.0);
     }
 
+    void add_exponentials(std::int64_t begin, std::int64_t count) {
+        const auto& sum = e_.kernels_.sum_exponentials_of_columns;
+        const Strided<const void>& x = e_.s_.x;
+        if (whole_)
+            return sum[static_cast<std::size_t>(e_.s_.type)](e_.at(x, x_ + begin * x.step), x.step,
+                                                             count, columns_, sums_);
+        load(begin, count);
+        sum[static_cast<std::size_t>(Type::float64)](room_.elements, width_, count, width_, sums_);
+    }
+    // Weights and totals without a look for the greatest elements, if none is far from what is
+    // guessed, which the first elements begin.
+    bool sum_by_guess() {
+        if constexpr (std::is_same_v<T, float>) {
+            if (!whole_ || length() == 0 || guess_.wrong >= Guess::most_wrong)
+                return false;
+            if (!guess_.made) {
+                load(0, 1);
+                guess_.greatest = *std::max_element(greatest_, greatest_ + columns_);
+                guess_.made = true;
+            }
+            clear_sums();
+            each_part(*this, [&](std::int64_t begin, std::int64_t count) {
+                weigh_by_guess(begin, count);
+            });
+            total();
+            guessed_ = std::all_of(totals_, totals_ + columns_, [](double sum) {
+                return sum >= Guess::least_sum && sum <= Guess::greatest_sum;
+            });
+            guess_.wrong = guessed_ ? std::max(0, guess_.wrong - 1) : guess_.wrong + 1;
+            guess_.made = guessed_;
+        }
+        return guessed_;
+    }
+    void weigh_again(std::int64_t begin, std::int64_t count) {
+        if (guessed_)
+            return weigh_by_guess(begin, count);
+        load(begin, count);
+        weigh(count);
+    }
+    // Raises the greatest too.
     void load(std::int64_t begin, std::int64_t count) {
         const Strided<const void>& x = e_.s_.x;
-        step_ = whole_ ? x.step : width_;
-        elements_ = whole_ ? static_cast<const T*>(e_.at(x, x_ + begin * x.step)) : room_.elements;
         if (whole_)
-            return;
+            return load(e_.s_.type, e_.at(x, x_ + begin * x.step), x.step, count, columns_);
         for (std::int64_t i = 0; i < count; ++i) {
             const void* from = e_.at(x, x_ + (begin + i) * x.step);
             if (x.strides.back() != 1) {
@@ -248,30 +308,26 @@ class SoftmaxColumns {
             e_.read(from, counted(begin + i), columns_, row);
             std::fill(row + columns_, row + width_, T{0});
         }
+        load(SoftmaxElements<T>::own_type, room_.elements, width_, count, width_);
     }
-    void raise(std::int64_t count) {
-        e_.kernel().raise_columns(elements_, step_, count, sixteens_, greatest_);
-    }
+    void raise(std::int64_t begin, std::int64_t count) { load(begin, count); }
     void weigh(std::int64_t count) {
-        e_.kernel().weigh_columns(elements_, step_, count, sixteens_, greatest_, e_.scale_,
-                                  room_.weights, sums_);
+        e_.kernel().weigh_columns(room_.elements, count, sixteens_, greatest_, e_.scale_, sums_);
     }
+    void clear_sums() { std::fill_n(sums_, width_ * lanes_, 0.0); }
     void total() {
         e_.kernels_.total_columns(sums_, sixteens_, lanes_);
         std::copy_n(sums_, width_, totals_);
     }
     void store(std::int64_t begin, std::int64_t count) {
         const Strided<void>& y = *result_;
-        if (whole_) {
-            auto* const to = static_cast<T*>(e_.at(y, y_ + begin * y.step));
-            e_.kernel().share_columns(room_.weights, count, sixteens_, totals_, to, y.step);
-            return;
-        }
-        e_.kernel().share_columns(room_.weights, count, sixteens_, totals_, room_.weights, width_);
+        if (whole_)
+            return share(e_.s_.type, count, columns_, e_.at(y, y_ + begin * y.step), y.step);
+        share(SoftmaxElements<T>::own_type, count, width_, room_.elements, width_);
         for (std::int64_t i = 0; i < count; ++i) {
             void* const to = e_.at(y, y_ + (begin + i) * y.step);
             const bool apart = y.strides.back() != 1;
-            e_.write(room_.weights + i * width_, counted(begin + i), columns_,
+            e_.write(room_.elements + i * width_, counted(begin + i), columns_,
                      apart ? room_.packed : to);
             if (apart)
                 copy_apart(e_.bytes_, room_.packed, 1, to, y.strides.back(), columns_);
@@ -279,12 +335,30 @@ class SoftmaxColumns {
     }
 
     std::int64_t length() const { return e_.s_.length; }
+    std::int64_t most() const { return part_elements / width_ / summed_elements * summed_elements; }
     const SoftmaxRoom<T>& room() const { return room_; }
     std::int64_t count() const { return columns_; }
     double greatest(std::int64_t column) const { return static_cast<double>(greatest_[column]); }
     double total(std::int64_t column) const { return totals_[column]; }
 
   private:
+    void weigh_by_guess(std::int64_t begin, std::int64_t count) {
+        const Strided<const void>& x = e_.s_.x;
+        if constexpr (std::is_same_v<T, float>)
+            e_.kernel().weigh_columns_by_guess[static_cast<std::size_t>(e_.s_.type)](
+                e_.at(x, x_ + begin * x.step), x.step, count, columns_, guess_.greatest, e_.scale_,
+                room_.elements, sums_);
+    }
+    void load(Type type, const void* x, std::int64_t step, std::int64_t count,
+              std::int64_t columns) {
+        e_.kernel().load_columns[static_cast<std::size_t>(type)](x, step, count, columns,
+                                                                 room_.elements, greatest_);
+    }
+    void share(Type type, std::int64_t count, std::int64_t columns, void* y,
+               std::int64_t step) const {
+        e_.kernel().share_columns[static_cast<std::size_t>(type)](room_.elements, count, columns,
+                                                                  totals_, y, step);
+    }
     const std::uint8_t* counted(std::int64_t element) const {
         const Strided<const std::uint8_t>& mask = e_.s_.mask;
         if (mask.data == nullptr)
@@ -298,39 +372,28 @@ class SoftmaxColumns {
 
     const SoftmaxElements<T>& e_;
     const SoftmaxRoom<T>& room_;
+    Guess& guess_;
     std::int64_t columns_;
     int sixteens_;
     std::int64_t width_;
     int lanes_;  // of sums, which a short column does not all reach
-    bool whole_; // the kernels read and write memory itself
+    bool whole_; // kernels read and write memory itself
+    bool guessed_ = false;
     std::int64_t x_, mask_;
     const Strided<void>* result_;
     std::int64_t y_;
-    const T* elements_ = nullptr;
-    std::int64_t step_ = 0;
     alignas(64) T greatest_[most_columns];
     alignas(64) double sums_[side_by_side * most_columns];
     alignas(64) double totals_[most_columns];
 };
 
-// function(begin, count), until the call is to stop: to ask costs as much as a short row.
-template <class T, class Function>
-void each_part(std::int64_t length, std::int64_t most, const SoftmaxRoom<T>& room,
-               Function function) {
-    for (std::int64_t begin = 0;
-         begin < length && (begin == 0 || !room.interruption.stops(room.worker)); begin += most)
-        function(begin, std::min(most, length - begin));
-}
-
 // Weights and their totals. Where one part holds all, it is read once, and its weights are left.
 template <class Part>
 void sum_parts(Part& part) {
-    const bool one = part.length() <= Part::most;
-    each_part(part.length(), Part::most, part.room(), [&](std::int64_t begin, std::int64_t count) {
-        part.load(begin, count);
-        part.raise(count);
-    });
-    each_part(part.length(), Part::most, part.room(), [&](std::int64_t begin, std::int64_t count) {
+    const bool one = part.length() <= part.most();
+    each_part(part, [&](std::int64_t begin, std::int64_t count) { part.raise(begin, count); });
+    part.clear_sums();
+    each_part(part, [&](std::int64_t begin, std::int64_t count) {
         if (!one)
             part.load(begin, count);
         part.weigh(count);
@@ -338,15 +401,22 @@ void sum_parts(Part& part) {
     part.total();
 }
 
+// Sums of e^x, which overflow where elements are large.
+template <class Part>
+void sum_directly(Part& part) {
+    part.clear_sums();
+    each_part(part,
+              [&](std::int64_t begin, std::int64_t count) { part.add_exponentials(begin, count); });
+    part.total();
+}
+
 template <class Part>
 void share_parts(Part& part) {
-    const bool one = part.length() <= Part::most;
-    sum_parts(part);
-    each_part(part.length(), Part::most, part.room(), [&](std::int64_t begin, std::int64_t count) {
-        if (!one) {
-            part.load(begin, count);
-            part.weigh(count); // nothing looks at the sums again
-        }
+    if (!part.sum_by_guess())
+        sum_parts(part);
+    each_part(part, [&](std::int64_t begin, std::int64_t count) {
+        if (part.length() > part.most())
+            part.weigh_again(begin, count); // nothing looks at the sums any more
         part.store(begin, count);
     });
 }

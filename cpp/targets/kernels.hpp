@@ -9,7 +9,8 @@
 
 namespace ropewalk {
 
-// Softmax of rows of T, and of columns side by side, in sixteens, whose elements lie `step` apart.
+// Softmax of rows of T, and of columns side by side, up to most_sixteens, whose elements lie `step`
+// apart.
 // Weights are e^(scale (x - greatest)), scale > 0, but for a factor of each row. Sums, sixteen of
 // every row or column, begin as 0, and go from part to part, which begin at multiples of
 // summed_elements.
@@ -33,12 +34,21 @@ struct SoftmaxKernels {
     // y = weights times 1 / total, or 0 where nothing was summed.
     void (*share)(const T* weights, std::int64_t count, double total, T* y);
 
-    void (*raise_columns)(const T* x, std::int64_t step, std::int64_t count, int sixteens,
-                          T* greatest);
-    void (*weigh_columns)(const T* x, std::int64_t step, std::int64_t count, int sixteens,
-                          const T* greatest, double scale, T* weights, double* sums);
-    void (*share_columns)(const T* weights, std::int64_t count, int sixteens, const double* totals,
-                          T* y, std::int64_t step);
+    // Of the type in memory, null where that would round: elements as T, in sixteens without gaps,
+    // those that are missing as 0, and the greatest of each column so far. x may be elements of T.
+    void (*load_columns[types])(const void* x, std::int64_t step, std::int64_t count,
+                                std::int64_t columns, T* elements, T* greatest);
+    // Elements become weights.
+    void (*weigh_columns)(T* elements, std::int64_t count, int sixteens, const T* greatest,
+                          double scale, double* sums);
+    // Both at once, where it is guessed that no column's greatest element is far from `some`; their
+    // totals say whether that was right. Null where Guess knows no weights of T.
+    void (*weigh_columns_by_guess[types])(const void* x, std::int64_t step, std::int64_t count,
+                                          std::int64_t columns, float some, double scale,
+                                          float* weights, double* sums);
+    // y may be weights of T.
+    void (*share_columns[types])(const T* weights, std::int64_t count, std::int64_t columns,
+                                 const double* totals, void* y, std::int64_t step);
 };
 
 struct Kernels {
@@ -79,6 +89,10 @@ struct Kernels {
     double (*total)(const double* sums);
     // The same of columns: the first sums become the totals, of so many lanes, a power of two.
     void (*total_columns)(double* sums, int sixteens, int lanes);
+    // Sums of e^x, as of weights; e^709 of larger elements.
+    void (*sum_exponentials[types])(const void* x, std::int64_t count, double* sums);
+    void (*sum_exponentials_of_columns[types])(const void* x, std::int64_t step, std::int64_t count,
+                                               std::int64_t columns, double* sums);
     double (*exponential)(double x); // of 0 and less, as in attention
 
     // Writes all those lines; null where no stores pass the cache by.

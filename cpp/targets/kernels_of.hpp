@@ -7,7 +7,7 @@
 #include "kernels/logits.hpp"
 #include "kernels/rotary.hpp"
 #include "kernels/sincos.hpp"
-#include "kernels/softmax.hpp"
+#include "kernels/softmax_columns.hpp"
 #include "targets/kernels.hpp"
 
 namespace {
@@ -79,13 +79,33 @@ constexpr ropewalk::AttentionKernels<T> attention_of() {
 
 template <class S, class T>
 constexpr ropewalk::SoftmaxKernels<T> softmax_of() {
-    ropewalk::SoftmaxKernels<T> all{softmax_rows<S, T>,  nullptr,
-                                    hide_elements<S, T>, largest_element<S, T>,
-                                    weigh_part<S, T>,    share_elements<S, T>,
-                                    raise_columns<S, T>, weigh_columns<S, T>,
-                                    share_columns<S, T>};
-    if constexpr (sizeof(T) == 4)
+    using F16 = HalfData<S, Float16>;
+    using BF16 = HalfData<S, BFloat16>;
+    using F32 = FloatData<S, float>;
+    using F64 = FloatData<S, double>;
+    ropewalk::SoftmaxKernels<T> all{
+        softmax_rows<S, T>,
+        nullptr,
+        hide_elements<S, T>,
+        largest_element<S, T>,
+        weigh_part<S, T>,
+        share_elements<S, T>,
+        {load_columns<S, T, F32>, load_columns<S, T, F16>, load_columns<S, T, BF16>},
+        weigh_columns<S, T>,
+        {},
+        {share_columns<S, T, F32>, share_columns<S, T, F16>, share_columns<S, T, BF16>}};
+    if constexpr (sizeof(T) == 4) {
         all.weigh_row = weigh_one<S, T>;
+        all.weigh_columns_by_guess[static_cast<int>(Type::float32)] =
+            weigh_columns_by_guess<S, F32>;
+        all.weigh_columns_by_guess[static_cast<int>(Type::float16)] =
+            weigh_columns_by_guess<S, F16>;
+        all.weigh_columns_by_guess[static_cast<int>(Type::bfloat16)] =
+            weigh_columns_by_guess<S, BF16>;
+    } else {
+        all.load_columns[static_cast<int>(Type::float64)] = load_columns<S, T, F64>;
+        all.share_columns[static_cast<int>(Type::float64)] = share_columns<S, T, F64>;
+    }
     return all;
 }
 
@@ -118,6 +138,12 @@ constexpr ropewalk::Kernels kernels_of(const char* isa) {
             softmax_of<S, double>(),
             total_of<S>,
             total_columns<S>,
+            {sum_exponentials<S, FloatData<S, float>>, sum_exponentials<S, HalfData<S, Float16>>,
+             sum_exponentials<S, HalfData<S, BFloat16>>, sum_exponentials<S, FloatData<S, double>>},
+            {sum_exponentials_of_columns<S, FloatData<S, float>>,
+             sum_exponentials_of_columns<S, HalfData<S, Float16>>,
+             sum_exponentials_of_columns<S, HalfData<S, BFloat16>>,
+             sum_exponentials_of_columns<S, FloatData<S, double>>},
             exponential_of<S>,
             stream_of<S>(),
             S::fence,
