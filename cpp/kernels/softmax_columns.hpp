@@ -161,14 +161,23 @@ void weigh_columns_by_guess(const void* x, std::int64_t step, std::int64_t count
 template <class S, class Data>
 void sum_exponentials_of_columns(const void* x, std::int64_t step, std::int64_t count,
                                  std::int64_t columns, double* sums) {
-    const int sixteens = sixteens_of(columns);
-    each_sixteen(count, sixteens, [&](std::int64_t i, int at) {
-        const auto* const from = static_cast<const typename Data::Element*>(x) + i * step + at;
-        fetch_sixteen(from, step);
-        double* const sum = sums + (i % softmax_lanes * sixteens * softmax_lanes + at);
-        const auto own = get_sixteen<S, double, Data>(from, lanes_of(columns, at));
-        Two<S>::put(sum, Two<S>::add(Two<S>::get(sum), exponential_of_any<S>(own)));
-    });
+    constexpr int at_once = 4; // of a lane, while its sum is in registers
+    const std::int64_t width = sixteens_of(columns) * softmax_lanes;
+    const auto add_lane = [&](std::int64_t i, std::int64_t there) {
+        for (int at = 0; at < width; at += softmax_lanes) {
+            const auto* from = static_cast<const typename Data::Element*>(x) + i * step + at;
+            double* const of_lane = sums + i % softmax_lanes * width + at;
+            auto sum = Two<S>::get(of_lane);
+            for (int k = 0; k < at_once && k < there; ++k, from += softmax_lanes * step) {
+                fetch_sixteen(from, step);
+                const auto own = get_sixteen<S, double, Data>(from, lanes_of(columns, at));
+                sum = Two<S>::add(sum, exponential_of_any<S>(own));
+            }
+            Two<S>::put(of_lane, sum);
+        }
+    };
+    for (std::int64_t first = 0; first < count; first += at_once * softmax_lanes)
+        each_lane(first, count, add_lane);
 }
 
 // As total_of, column by column: the first sums become the totals. Lanes behind these are 0.
