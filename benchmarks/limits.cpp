@@ -13,6 +13,17 @@ namespace {
 
 constexpr std::int64_t piece = std::int64_t{256} << 10;
 
+void read_words(const char* p, std::int64_t bytes) {
+    std::uint64_t all[8] = {};
+    for (std::int64_t i = 0; i + 64 <= bytes; i += 64)
+        for (int j = 0; j < 8; ++j) {
+            std::uint64_t part;
+            std::memcpy(&part, p + i + 8 * j, sizeof part);
+            all[j] |= part;
+        }
+    asm volatile("" : : "m"(all));
+}
+
 template <class Function>
 void in_pieces(std::int64_t bytes, int threads, Function function) {
     const auto task = [&](std::int64_t i, int) {
@@ -107,7 +118,7 @@ __attribute__((target("avx2,fma"))) double multiply_add_256(std::int64_t rounds)
     return static_cast<double>(rounds) * 12 * 8 * 2;
 }
 
-__attribute__((target("avx2"))) void read_lines(const char* p, std::int64_t bytes) {
+__attribute__((target("avx2"))) void read_vectors(const char* p, std::int64_t bytes) {
     __m256i all[4] = {};
     for (std::int64_t i = 0; i + 128 <= bytes; i += 128)
         for (int j = 0; j < 4; ++j)
@@ -115,6 +126,13 @@ __attribute__((target("avx2"))) void read_lines(const char* p, std::int64_t byte
                 all[j], _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p + i + 32 * j)));
     for (__m256i& part : all)
         asm volatile("" : "+x"(part));
+}
+
+void read_lines(const char* p, std::int64_t bytes) {
+    if (__builtin_cpu_supports("avx2"))
+        read_vectors(p, bytes);
+    else
+        read_words(p, bytes);
 }
 
 } // namespace
@@ -133,16 +151,7 @@ extern "C" double multiply_add(std::int64_t rounds, int threads) {
 #else
 namespace {
 
-void read_lines(const char* p, std::int64_t bytes) {
-    std::uint64_t all[8] = {};
-    for (std::int64_t i = 0; i + 64 <= bytes; i += 64)
-        for (int j = 0; j < 8; ++j) {
-            std::uint64_t part;
-            std::memcpy(&part, p + i + 8 * j, sizeof part);
-            all[j] |= part;
-        }
-    asm volatile("" : : "m"(all));
-}
+void read_lines(const char* p, std::int64_t bytes) { read_words(p, bytes); }
 
 } // namespace
 

@@ -647,3 +647,10 @@ def test_transformers_gives_olmo_3_its_base_in_one_of_two_layer_types() -> None:
 def test_a_config_without_a_family_is_refused() -> None:
     with pytest.raises(ValueError, match=r"^config must have model_type"):
         rw.rotary_from_config({"hidden_size": 64, "num_attention_heads": 4})
+
+
+@pytest.mark.parametrize("base", [[1e4], {}, "1e4"], ids=str)
+@pytest.mark.parametrize("family", ["laguna", "neomme"])
+def test_a_base_that_is_no_number_is_named(family: str, base: object) -> None:
+    with pytest.raises((TypeError, ValueError), match="rope_theta"):
+        rw.rotary_from_config({"model_type": family, "head_dim": 64, "rope_theta": base})

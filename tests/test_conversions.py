@@ -162,6 +162,63 @@ def test_half_types_do_not_mix(call: Callable[[Any, Any], object]) -> None:
         call(bfloat16, bfloat16.astype(np.float16))
 
 
+INTO: dict[str, Call] = {
+    "softmax": lambda out: rw.softmax(np.ones(out.shape), out=out),
+    "softmax, in place": lambda out: rw.softmax(out, out=out),
+    "softmax, masked": lambda out: rw.softmax(ONES, mask=ONES > 0, out=out),
+    "rotate": lambda out: rw.rotate(ONES, out=out),
+    "rotate, in place": lambda out: rw.rotate(out, out=out),
+    "rotate_by": lambda out: rw.rotate_by(ONES, np.ones(4), np.ones(4), out=out),
+    "rerotate": lambda out: rw.rerotate(ONES, 1, out=out),
+    "attention": lambda out: rw.attention(ONES, ONES, ONES, out=out),
+    "embed": lambda out: rw.embed([0, 1, 2], ONES, out=out),
+    "sinusoidal_encoding": lambda out: rw.sinusoidal_encoding(range(3), 8, out=out),
+}
+
+
+@pytest.mark.parametrize("strides", [(8, 8), (0, 8), (32, 8), (-8, 8), (56, 8)], ids=str)
+@pytest.mark.parametrize("name", INTO)
+def test_out_must_not_overlap_itself(name: str, strides: tuple[int, int]) -> None:
+    memory = np.zeros(64)
+    out = np.lib.stride_tricks.as_strided(memory[32:], (3, 8), strides)
+    message = f"out must not overlap itself, got shape (3, 8) and strides {strides}"
+    with pytest.raises(ValueError, match=exactly(message)):
+        INTO[name](out)
+    assert not memory.any()
+
+
+@pytest.mark.parametrize("strides", [(64, 8), (-64, -8), (72, 8), (8, 24), (64, -8)], ids=str)
+@pytest.mark.parametrize("name", INTO)
+def test_out_may_lie_in_any_order(name: str, strides: tuple[int, int]) -> None:
+    memory = np.zeros(128)
+    out = np.lib.stride_tricks.as_strided(memory[64:], (3, 8), strides)
+    assert INTO[name](out) is out
+
+
+SEVERAL: dict[str, Call] = {
+    "similarity": lambda x: rw.similarity(x, x),
+    "attention": lambda x: rw.attention(x[0], x, x),
+    "attention_stages": lambda x: rw.attention_stages(x[0], x, x),
+    "packed_mask": lambda x: rw.bias.packed_mask(x.astype(int)),
+}
+
+
+@pytest.mark.parametrize("name", SEVERAL)
+def test_more_axes_than_numpy_broadcasts_are_refused(name: str) -> None:
+    with pytest.raises(ValueError, match="broadcast"):
+        SEVERAL[name](np.ones((1,) * 38 + (3, 4)))
+
+
+def test_results_of_more_axes_than_numpy_has_are_refused() -> None:
+    message = exactly("a result would have 65 dimensions, and NumPy has 64 at most")
+    with pytest.raises(ValueError, match=message):
+        rw.rotary_tables(np.zeros((1,) * 64), 4)
+    with pytest.raises(ValueError, match=message):
+        rw.sinusoidal_encoding(np.zeros((1,) * 64), 4)
+    with pytest.raises(ValueError, match=message):
+        rw.embed(np.zeros((1,) * 64, int), ONES)
+
+
 @pytest.mark.parametrize("precision", [1, 12])
 def test_articles_heed_no_decimal_context(precision: int) -> None:
     with decimal.localcontext(prec=precision):

@@ -877,6 +877,26 @@ def test_rows_whose_pairs_all_stand_still_stay_as_they_are(frequencies: Frequenc
             assert np.array_equal(table[..., 1::2], cosines)
 
 
+SPECIAL = np.array([[1, 2, -0.0, -3], [1, 2, np.inf, -3], [1, 2, np.nan, -0.0]], np.float32)
+
+
+def test_pairs_that_never_move_are_copied_at_the_end() -> None:
+    frequencies = rw.frequencies.from_radians([1.0, 0.0])
+    for positions in (None, [5, 6, 7], [0.5, 1.5, -2]):
+        turned = rw.rotate(SPECIAL, positions, frequencies=frequencies)
+        assert_same_bits(turned[:, 2:].copy(), SPECIAL[:, 2:].copy())
+
+
+def test_pairs_whose_axes_cancel_turn_by_0() -> None:
+    """Where the axes have one position each as where they have several that happen to be equal."""
+    frequencies = rw.frequencies.from_radians([[1.0, 0.5], [1.0, -0.5]])
+    places = np.arange(3)
+    given = rw.rotate(SPECIAL, np.stack([places, places], -1), frequencies=frequencies)
+    np.testing.assert_array_equal(np.signbit(given[0]), [False, False, False, True])
+    np.testing.assert_array_equal(given[1, 2:], [np.inf, np.nan])
+    assert_same_bits(rw.rotate(SPECIAL, frequencies=frequencies), given)
+
+
 @pairings
 def test_no_zero_of_a_standing_pair_has_a_sign(pairing: Pairing) -> None:
     moving = rw.frequencies.from_radians([1.0, 0.0])

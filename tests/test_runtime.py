@@ -134,7 +134,9 @@ def test_the_environment_says_the_number_of_threads(run_python: RunPython, numbe
     assert (result.stdout, result.returncode) == (f"{number}\n", 0)
 
 
-@pytest.mark.parametrize("number", ["0", "-1", "1.5", "two", " ", "1e3", "²", "1025", str(2**70)])
+@pytest.mark.parametrize(
+    "number", ["0", "-1", "1.5", "two", " ", "1e3", "²", "1025", "00001", "0102499999", str(2**70)]
+)
 def test_an_environment_that_says_no_number_is_refused(run_python: RunPython, number: str) -> None:
     result = run_python(GET_THREADS, ROPEWALK_NUM_THREADS=number, PYTHONIOENCODING="utf-8")
     message = f"ImportError: ROPEWALK_NUM_THREADS must be an integer from 1 to 1024, got {number!r}"

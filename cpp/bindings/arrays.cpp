@@ -26,7 +26,7 @@ bool takes_result(const py::array& out, const py::array& x,
         return false;
     const bool same =
         out.data() == x.data() && std::equal(x.strides(), x.strides() + rank, out.strides());
-    return (same || !may_overlap(out, x)) && !may_overlap_any(out, others);
+    return (same || !may_overlap(out, x)) && !may_overlap_any(out, others) && !overlaps_itself(out);
 }
 
 // That type is of ml_dtypes. NumPy numbers such types when they are imported, from 256 on; to ask
@@ -77,6 +77,22 @@ bool may_overlap(const py::array& a, const py::array& b) {
     const auto [a_begin, a_end] = extent(a);
     const auto [b_begin, b_end] = extent(b);
     return a_begin < b_end && b_begin < a_end;
+}
+
+bool overlaps_itself(const py::array& array) {
+    if (array.size() == 0 || is_c_contiguous(array))
+        return false;
+    std::vector<std::pair<py::ssize_t, py::ssize_t>> axes; // how far apart, and how many
+    for (py::ssize_t i = 0; i < array.ndim(); ++i)
+        if (array.shape(i) > 1)
+            axes.emplace_back(std::abs(array.strides(i)), array.shape(i));
+    std::sort(axes.begin(), axes.end());
+    py::ssize_t extent = array.itemsize();
+    return std::any_of(axes.begin(), axes.end(), [&](const auto& axis) {
+        const bool overlaps = axis.first < extent;
+        extent += (axis.second - 1) * axis.first;
+        return overlaps;
+    });
 }
 
 bool broadcasts(const py::array& array, const std::vector<std::int64_t>& axes) {
@@ -193,7 +209,9 @@ std::optional<PlainPositions> plain_positions(const py::handle& positions, std::
     const auto array = py::reinterpret_borrow<py::array>(positions);
     const py::dtype dtype = array.dtype();
     const bool is_float64 = is_native_float(dtype) && dtype.itemsize() == 8;
-    if (!(is_float64 || is_native_int64(dtype)) || !is_c_contiguous(array) || array.size() > most)
+    constexpr py::ssize_t most_axes = 64; // of NumPy's arrays, one of which the result adds
+    if (!(is_float64 || is_native_int64(dtype)) || !is_c_contiguous(array) || array.size() > most ||
+        array.ndim() == most_axes)
         return {};
     const Positions rows = positions_of(array, 1);
     if (rows.first_bad() >= 0)

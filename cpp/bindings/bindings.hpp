@@ -72,6 +72,8 @@ bool takes_output(const pybind11::handle& out, const pybind11::dtype& dtype,
 
 // Whether the memory from first to last element is in part the same; elements may still differ.
 bool may_overlap(const pybind11::array& a, const pybind11::array& b);
+// Whether elements share memory, or axes interlace, so that nobody can tell without a search.
+bool overlaps_itself(const pybind11::array& array);
 
 // Runs without the interpreter's lock; raises what a signal raised meanwhile. No destructor takes
 // the lock again: where the interpreter ends, that ends a daemon thread by unwinding its stack.

@@ -110,6 +110,7 @@ void register_runtime(py::module_& m) {
     m.def("available_threads", &available_threads);
     m.attr("large_bytes") = large_bytes;
     m.def("new_array", &new_array);
+    m.def("overlaps_itself", &overlaps_itself);
     m.def("populate", &populate_array);
 }
 

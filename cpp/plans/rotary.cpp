@@ -394,14 +394,16 @@ void rotate(const Kernels& kernels, const Frequencies& frequencies, const Positi
             int threads) {
     const Frequencies& turning_by = frequencies.along(positions);
     const std::int64_t moving = turning_by.moving_pairs();
-    // What stands still is multiplied by the factor all the same.
-    const Turning turning(kernels, data, factor == 1.0 ? moving : data.pairs, stores);
+    // Pairs that never move are copied. Those that stand still because what they turn by on several
+    // axes cancels are not, nor is what has a factor: so positions alone decide about bits.
+    const bool copies = factor == 1.0 && moving == frequencies.moving_pairs();
+    const Turning turning(kernels, data, copies ? moving : data.pairs, stores);
     if (turning.bytes() == 0)
         return;
     const bool half = data.pairing == Pairing::half;
     const Positions rows = positions.simplified(shortest_progression);
     threads = threads_for(turning, threads);
-    if (factor == 1.0 && direction == Direction::forwards)
+    if (copies && direction == Direction::forwards)
         if (const auto table = kept_table(kernels, turning_by, rows, data)) {
             const Tasks tasks(turning, 0, threads);
             const auto turn = [&](std::int64_t task, int) {

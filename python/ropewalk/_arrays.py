@@ -16,6 +16,7 @@ from ropewalk import _core
 
 LARGEST_POSITION = 2**53
 LARGEST_DIM = 2**20
+MOST_AXES = 64  # of NumPy's arrays
 LARGEST_WINDOW = 2**62  # more than any two positions are apart, and no overflow beside one
 # Two arrays of so many bytes leave no third cache much of either.
 STREAMED_BYTES = 12 << 20
@@ -232,6 +233,11 @@ def positions(
     return core, array.shape[:-1]
 
 
+def listed(rows: range | NDArray[Any]) -> NDArray[Any]:
+    """Return positions as an array."""
+    return np.arange(rows.start, rows.stop, rows.step) if isinstance(rows, range) else rows
+
+
 def converted(
     name: str, values: object, what: str = "a number, a range or an array of numbers"
 ) -> NDArray[Any]:
@@ -327,6 +333,9 @@ def empty(shape: tuple[int, ...], dtype: np.dtype[Any] = _FLOAT64) -> NDArray[An
             return _core.new_array(dtype, shape)
         return np.empty(shape, dtype)
     except ValueError:  # NumPy checks that the size fits a pointer before it allocates
+        if len(shape) > MOST_AXES:
+            msg = f"a result would have {len(shape)} dimensions, and NumPy has {MOST_AXES} at most"
+            raise ValueError(msg) from None
         msg = f"a result of shape {shape} and dtype {dtype} is larger than any memory"
         raise ValueError(msg) from None
 
@@ -360,6 +369,9 @@ def _checked_out(out: object, shape: tuple[int, ...], dtype: np.dtype[Any]) -> N
         raise ValueError(msg)
     if not out.flags.writeable:
         msg = "out must be writable, got a read-only array"
+        raise ValueError(msg)
+    if _core.overlaps_itself(out):
+        msg = f"out must not overlap itself, got shape {out.shape} and strides {out.strides}"
         raise ValueError(msg)
     return out
 
@@ -469,6 +481,14 @@ def boolean_mask(
         msg = f"{name} must be boolean, True where {where}, got dtype {array.dtype}{hint}"
         raise TypeError(msg)
     return array
+
+
+def broadcast_shape(*shapes: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the shape that arrays of these shapes broadcast to; ValueError where there is none."""
+    try:
+        return np.broadcast_shapes(*shapes)
+    except RuntimeError as error:  # NumPy broadcasts 32 dimensions at most
+        raise ValueError(str(error)) from None
 
 
 def check_broadcast(name: str, shape: tuple[int, ...], target: tuple[int, ...], what: str) -> None:

@@ -86,7 +86,7 @@ class Problem:
         return _arrays.empty(self.pairs, self.computed)
 
     def lse(self) -> NDArray[np.float64]:
-        return np.empty(self.pairs[:-1])
+        return _arrays.empty(self.pairs[:-1])
 
     def of_data(self, stage: NDArray[Any]) -> NDArray[Any]:
         with np.errstate(over="ignore"):
@@ -231,7 +231,7 @@ def _leading_axes(arrays: tuple[NDArray[Any], ...]) -> tuple[int, ...]:
                 raise ValueError(msg)
         shapes = [(*shape[:-1], query[-1]) if shape else shape for shape in shapes]
     try:
-        return np.broadcast_shapes(*shapes)
+        return _arrays.broadcast_shape(*shapes)
     except ValueError:
         msg = (
             f"the leading axes of {', '.join(_NAMES[: len(arrays)])} must broadcast, got shapes "

@@ -275,7 +275,7 @@ def _undivided(
     """Return the parameters of a layer type from a configuration in the old, flat spelling."""
     key, layer = family.get("base_keys", {}).get(name), family["layers"][name]
     base = layer["rope_theta"] if text.get(key) is None else text[key]
-    if key is None and text.get("rope_theta") not in {None, base}:
+    if key is None and text.get("rope_theta") not in (None, base):
         msg = f"rope_theta of {name!r} must be in rope_parameters, got {text['rope_theta']!r}"
         raise ValueError(msg)
     if rope and not family.get("scaled"):

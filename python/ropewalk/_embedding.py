@@ -182,7 +182,7 @@ def similarity(a: ArrayLike, b: ArrayLike, /, *, measure: Measure = "cosine") ->
         msg = f"a and b must have as many features, got {first.shape[-1]} and {second.shape[-1]}"
         raise ValueError(msg)
     try:
-        np.broadcast_shapes(first.shape, second.shape)
+        _arrays.broadcast_shape(first.shape, second.shape)
     except ValueError:
         msg = f"a and b must have shapes that broadcast, got {first.shape} and {second.shape}"
         raise ValueError(msg) from None

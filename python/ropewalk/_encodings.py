@@ -86,7 +86,7 @@ def integer_encoding(
     """
     rows, shape = _arrays.positions("positions", positions)
     dim = _arrays.positive_integer("dim", dim, _arrays.LARGEST_DIM)
-    values = np.asarray(rows, dtype=np.float64).reshape(*shape, 1)
+    values = _arrays.listed(rows).astype(np.float64).reshape(*shape, 1)
     if length is not None:
         length = _arrays.positive_integer("length", length, _arrays.LARGEST_POSITION)
         outside = values[(values < 0) | (values >= length)]
@@ -170,7 +170,7 @@ def binary_encoding(
         msg = f"dim must be a multiple of bits, which is {bits}, got {dim}"
         raise ValueError(msg)
     _arrays.choice("order", order, ("lsb", "msb"))
-    given = np.asarray(rows).reshape(*shape, 1)
+    given = _arrays.listed(rows).reshape(*shape, 1)
     whole = given.astype(np.int64)
     shifts = np.arange(bits)  # from 64 on NumPy gives 0
     wrong = given[(whole != given) | (whole < 0) | (whole >> shifts[-1] > 1)]

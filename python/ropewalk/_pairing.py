@@ -144,12 +144,13 @@ def convert_pairing(
     split = array.reshape(*before, heads, array.shape[axis] // heads, *after)
     features = np.moveaxis(split, axis + 1, -1)
     width = _arrays.rotary_width(features, rotary_dim)
-    result = np.array(split, order="C")
+    result = np.empty(split.shape, split.dtype)
     target_features = np.moveaxis(result, axis + 1, -1)
     sources = _pair_slices(width, interleaved=from_interleaved)
     targets = _pair_slices(width, interleaved=to_interleaved)
     for here, there in zip(sources, targets, strict=True):
         target_features[..., there] = features[..., here]
+    target_features[..., width:] = features[..., width:]
     return result.reshape(array.shape)
 
 

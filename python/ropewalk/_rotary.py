@@ -114,9 +114,7 @@ def rotary_tables(
 def _float32_angles(rows: range | NDArray[Any], turning: Frequencies) -> NDArray[np.float64]:
     """Return the angles in radians as float32 arithmetic has them."""
     radians = turning.radians.astype(np.float32).reshape(turning.axes, -1)
-    if isinstance(rows, range):
-        rows = np.arange(rows.start, rows.stop, rows.step)
-    positions = rows.astype(np.float32).reshape(-1, turning.axes, 1)
+    positions = _arrays.listed(rows).astype(np.float32).reshape(-1, turning.axes, 1)
     with np.errstate(over="ignore"):
         in_float32 = positions[:, 0] * radians[0]
         for axis in range(1, turning.axes):
@@ -199,7 +197,9 @@ def rotate(
     where that is divided by an attention factor), with u the unit roundoff of the dtype: 2**-24 for
     float32; under- and overflow aside. Half types compute in float32 and are rounded once. The same
     row at the same position gives the same bits in every call, in place or
-    not, on any number of threads and on every instruction set.
+    not, on any number of threads and on every instruction set. Pairs of frequency 0 at the end of a
+    row, as of `partial` schedules, are copied where there is no attention factor: -0.0 and infinity
+    stay what they are, which sums of products would not leave so.
 
     References
     ----------

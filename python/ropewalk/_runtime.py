@@ -28,7 +28,8 @@ def _from_environment() -> int | None:
     text = os.environ.get("ROPEWALK_NUM_THREADS", "")
     if not text:
         return None
-    if not (text.isascii() and text.isdecimal() and 0 < int(text[:5]) <= MOST_THREADS):
+    few_digits = len(text) <= len(str(MOST_THREADS)) and text.isascii() and text.isdecimal()
+    if not (few_digits and 0 < int(text) <= MOST_THREADS):
         msg = f"ROPEWALK_NUM_THREADS must be an integer from 1 to {MOST_THREADS}, got {text!r}"
         raise ImportError(msg)
     return int(text)

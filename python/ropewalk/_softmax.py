@@ -174,7 +174,7 @@ def logsumexp(x: ArrayLike, /, *, axis: int = -1, mask: ArrayLike | None = None)
     along = _arrays.axis_of(axis, array)
     counts = _counts(mask, array)
     source = _with_last(_arrays.aligned(array), along)
-    sums = np.empty(source.shape[:-1])
+    sums = _arrays.empty(source.shape[:-1])
     if sums.size:
         _core.logsumexp(
             source,

@@ -244,7 +244,7 @@ def packed_mask(sequence_ids: ArrayLike, key_ids: ArrayLike | None = None, /) ->
     queries = _ids("sequence_ids", sequence_ids)
     keys = queries if key_ids is None else _ids("key_ids", key_ids)
     try:
-        leading = np.broadcast_shapes(queries.shape[:-1], keys.shape[:-1])
+        leading = _arrays.broadcast_shape(queries.shape[:-1], keys.shape[:-1])
     except ValueError:
         msg = (
             "key_ids must broadcast to sequence_ids before their last axes, "

@@ -87,7 +87,9 @@ def xpos_scales(
         ]
         rate = np.array([float(r) for r in rates])
         rate_rest = np.array([float(r - Decimal(float(r))) for r in rates])
-    distance, distance_rest = _sum(np.asarray(rows, np.float64).reshape(*shape, 1), -centre)
+    distance, distance_rest = _sum(
+        _arrays.listed(rows).astype(np.float64).reshape(*shape, 1), -centre
+    )
     exponent, rest = _product(distance, rate)
     rest += distance * rate_rest + distance_rest * rate
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):

@@ -331,4 +331,4 @@ def _line(name: str, values: ArrayLike | range) -> NDArray[Any]:
     if len(shape) != 1 or shape[0] == 0:
         msg = f"{name} must have one dimension and not be empty, got shape {shape}"
         raise ValueError(msg)
-    return np.asarray(numbers)
+    return _arrays.listed(numbers)

@@ -82,7 +82,7 @@ def abel_bound(
     """
     turning = one_axis(dim, base, frequencies)
     rows, shape = _arrays.positions("distances", distances)
-    flat = np.asarray(rows).reshape(-1)
+    flat = _arrays.listed(rows).reshape(-1)
     bound = np.empty(flat.size)
     step = max(1, BLOCK // len(turning))
     for start in range(0, flat.size, step):
