@@ -5,6 +5,7 @@ Run alone: python -m benchmarks.chart docs/measurements/PROCESSOR.json docs/imag
 
 import argparse
 import json
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from ropewalk.plot._canvas import COLOURS
 
-KINDS = {"prefill": "every key", "causal": "causal"}
+KINDS = {"prefill": "full", "causal": "causal"}
 MARKERS = "osD^vP"
 INCHES = (8, 6.2)  # 800 pixels wide where a page leaves it so
 
@@ -54,7 +55,7 @@ def chart(records: Sequence[Mapping[str, Any]]) -> Figure:
         for ax, (part, title) in zip(row, KINDS.items(), strict=True):
             cell = [r for r in shown if (r["part"], r["case"]["dim"]) == (part, dim)]
             panel(ax, cell, rivals)
-            ax.set_title(f"{title}, heads of {dim}", fontsize="medium")
+            ax.set_title(f"{title} attention, heads of {dim}", fontsize="medium")
     first = grid[0, 0]
     first.set_xscale("log", base=2)
     first.set_yscale("log", base=2)
@@ -64,13 +65,16 @@ def chart(records: Sequence[Mapping[str, Any]]) -> Figure:
         axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
         axis.set_minor_formatter(NullFormatter())
     figure.supxlabel("tokens", fontsize="medium")
-    figure.supylabel("their time / ours", fontsize="medium")
-    processor, date = shown[0]["processor"].partition(" (")[0], shown[0]["date"]
+    figure.supylabel("their time / ropewalk's: above 1 ropewalk is faster", fontsize="medium")
+    name, _, details = shown[0]["processor"].partition(" (")
+    model = re.search(r"family: \d+, model: \d+", details)
+    if model:
+        name += f", {model[0].replace(':', '')}"
     handles, labels = first.get_legend_handles_labels()
     figure.legend(
         handles,
         labels,
-        title=f"{processor}, one thread, float32, {date}",
+        title=f"{name}; one thread, float32, {shown[0]['date']}",
         loc="outside upper center",
         ncols=len(labels),
         frameon=False,
