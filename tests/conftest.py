@@ -3,12 +3,13 @@
 import os
 import pickle
 import platform
+import shutil
 import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import hypothesis
 import numpy as np
@@ -16,6 +17,9 @@ import pytest
 from numpy.typing import NDArray
 
 import ropewalk as rw
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 # Doctests of every module are collected, and these scripts need transformers, PyTorch, atheris.
 collect_ignore = ["fuzz_public.py", "golden/rotary_families.py"]
@@ -27,7 +31,7 @@ hypothesis.settings.load_profile("ropewalk")
 RunPython = Callable[..., subprocess.CompletedProcess[str]]
 Call = Callable[[str, tuple[Any, ...], dict[str, Any]], NDArray[Any]]
 
-ELSEWHERE = {"browser", "chromium", "on_each_isa", "run_python"}  # fixtures of other processes
+ELSEWHERE = {"chromium", "on_each_isa", "run_python"}  # fixtures of other processes
 PICTURES = Path(__file__).parent / "plot"
 
 
@@ -110,3 +114,18 @@ def on_each_isa() -> Iterator[list[Call]]:
     yield [calling(worker) for worker in workers]
     for worker in workers:
         worker.communicate()
+
+
+@pytest.fixture(scope="module")  # its event loop runs until it is closed
+def chromium() -> Iterator["Browser"]:
+    from playwright.sync_api import sync_playwright  # noqa: PLC0415 - most tests need no browser
+
+    path = shutil.which("chromium")
+    if path is None:
+        pytest.skip("no chromium is installed here to show pages in")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=path, args=["--no-sandbox"], timeout=180_000
+        )
+        yield browser
+        browser.close()

@@ -5,7 +5,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ropewalk._arrays import Pairing
 
@@ -37,3 +37,10 @@ def unaligned(x: NDArray[Any]) -> NDArray[Any]:
     result = memory[1:].view(x.dtype).reshape(x.shape)
     result[...] = x
     return result
+
+
+def luminance(colour: ArrayLike) -> float:
+    """Return the relative luminance of red, green and blue from 0 to 1, as WCAG 2.2 defines it."""
+    channels = np.asarray(colour, np.float64)[:3]
+    linear = np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
+    return float(linear @ [0.2126, 0.7152, 0.0722])

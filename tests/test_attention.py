@@ -18,13 +18,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from tests import reference
-from tests.data import DTYPES, UNIT, assert_same_bits, rows, unaligned
+from tests.data import DTYPES, UNIT, assert_same_bits, dtypes, rows, unaligned
 
 import ropewalk as rw
 
 INF, NAN = math.inf, math.nan
 BLOCK = 128  # keys that are summed in the arithmetic of the data before float64 joins their sums
-dtypes = pytest.mark.parametrize("dtype", DTYPES)
 
 
 # How far a result may be from the exact one
@@ -200,6 +199,7 @@ LAYOUTS: dict[str, Lay] = {
     "every second feature": lambda x: x.repeat(2, axis=-1)[..., ::2],
     "unaligned": unaligned,
 }
+layouts = pytest.mark.parametrize("layout", LAYOUTS)
 
 
 @st.composite

@@ -9,14 +9,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from tests.conftest import RunPython
-from tests.data import DTYPES, assert_same_bits, rows
-from tests.test_attention import LAYOUTS, dtypes
+from tests.data import DTYPES, assert_same_bits, dtypes, rows
+from tests.test_attention import LAYOUTS, layouts
 
 import ropewalk as rw
 
 TILE = 48  # queries that are computed together
-
-layouts = pytest.mark.parametrize("layout", LAYOUTS)
 
 
 def data(dtype: str, *, queries: int = 100, keys: int = 300) -> list[NDArray[Any]]:

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.data import DTYPES, UNIT, assert_same_bits, rows
-from tests.test_attention import SMALLEST_WEIGHT, Call, dtypes
+from tests.data import DTYPES, UNIT, assert_same_bits, dtypes, rows
+from tests.test_attention import SMALLEST_WEIGHT, Call
 
 import ropewalk as rw
 

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.data import DTYPES, UNIT, assert_same_bits, rows
-from tests.test_attention import INF, Call, assert_within, dtypes
+from tests.data import DTYPES, UNIT, assert_same_bits, dtypes, rows
+from tests.test_attention import INF, Call, assert_within
 
 import ropewalk as rw
 

@@ -193,7 +193,10 @@ BAD_OPTIONS: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
         "bias must broadcast to (..., query length, key length), (2, 6, 5, 7), got shape (4, 7)",
     ),
     "a window of one": (
-        {"window": 3, "offset": 0}, ValueError, "window must be a pair (left, right), got 3",
+        {"window": 3, "offset": 0}, TypeError, "window must be a pair (left, right), got 3",
+    ),
+    "a window of letters": (
+        {"window": "ab", "offset": 0}, TypeError, "window must be a pair (left, right), got 'ab'",
     ),
     "a window of three": (
         {"window": (1, 2, 3), "offset": 0}, ValueError,
@@ -417,9 +420,14 @@ def test_nothing_is_written_before_a_refusal(case: str) -> None:
 
 
 def test_there_must_be_parts() -> None:
-    nothing: list[Any] = [[], np.ones((0, 3, 2)), (), 3.0, np.array(2.0)]
+    message = "^outputs must be a sequence of one or more parts"
+    nothing: list[Any] = [[], np.ones((0, 3, 2)), ()]
     for parts in nothing:
-        with pytest.raises(ValueError, match=r"^outputs must be a sequence of one or more parts"):
+        with pytest.raises(ValueError, match=message):
+            rw.merge_attention(parts, parts)
+    no_sequences: list[Any] = [None, 3.0, np.array(2.0)]
+    for parts in no_sequences:
+        with pytest.raises(TypeError, match=message):
             rw.merge_attention(parts, parts)
 
 

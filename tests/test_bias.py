@@ -562,9 +562,11 @@ def test_entries_must_be_real(table: Any) -> None:
             function(table, 3)
 
 
-@pytest.mark.parametrize("window", [(1,), (1, 2, 3), 3], ids=repr)
-def test_a_window_is_a_pair(window: Any) -> None:
-    with pytest.raises(ValueError, match=r"^window must be a pair"):
+@pytest.mark.parametrize(
+    ("window", "error"), [((1,), ValueError), ((1, 2, 3), ValueError), (3, TypeError)], ids=repr
+)
+def test_a_window_is_a_pair(window: Any, error: type[Exception]) -> None:
+    with pytest.raises(error, match=r"^window must be a pair"):
         bias.window_mask(3, window=window)
 
 

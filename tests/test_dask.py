@@ -673,13 +673,15 @@ def test_a_worker_that_dies_changes_nothing(cluster: LocalCluster, tmp_path: Pat
     lazy = rw.dask.attention(x, x, x, causal=True)
     with Client(cluster) as client:
         running = client.compute(lazy)
-        while len(made := [*tmp_path.iterdir()]) < 6:
+        while len(made := [*tmp_path.iterdir()]) < 7:
             assert not running.done()
             time.sleep(0.01)
-        killed = made[0].name.partition("-")[2]
+        # The newest block is still being made, so no other worker has it.
+        newest = max(made, key=lambda path: path.stat().st_mtime_ns)
+        killed = newest.name.partition("-")[2]
         os.kill(int(killed), signal.SIGKILL)
         (tmp_path / "killed").touch()
         found = running.result(timeout=240)
     again = Counter(path.name.partition("-")[0] for path in tmp_path.iterdir())
-    assert max(again.values()) > 1  # what the worker held was made again, by another
+    assert max(again.values()) > 1  # what the worker had begun was made again, by another
     assert_same_bits(found, lazy.compute())

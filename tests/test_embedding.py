@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from tests import reference
-from tests.data import DTYPES, UNIT
+from tests.data import DTYPES, UNIT, dtypes
 
 import ropewalk as rw
 from ropewalk._embedding import Measure
@@ -21,7 +21,6 @@ INTEGERS = ["i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", ">i8", ">u4"]
 # Article 001, section 2.1.
 CAT, DOG, CAR = (0.8, 0.6, -0.4), (0.9, 0.5, -0.3), (-0.2, 0.7, 0.3)
 
-dtypes = pytest.mark.parametrize("dtype", DTYPES)
 measures = pytest.mark.parametrize("measure", MEASURES)
 
 

@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from tests import reference
-from tests.data import DTYPES, UNIT, assert_same_bits, rows
+from tests.data import DTYPES, UNIT, assert_same_bits, dtypes, rows
 
 import ropewalk as rw
 
-dtypes = pytest.mark.parametrize("dtype", DTYPES)
 FREQUENCIES = rw.frequencies.standard(4)
 YARN: dict[str, Any] = {
     "head_dim": 4,

@@ -239,6 +239,11 @@ def test_what_is_no_softmax_breaks_a_law(case: str) -> None:
     assert not LAWS[law](x, softmax=function).holds
 
 
+@laws
+def test_laws_hold_in_as_many_dimensions_as_numpy_has(law: str) -> None:
+    assert LAWS[law](np.array([0.5, 2.0]).reshape((1,) * 63 + (2,))).holds
+
+
 def test_order_counts_every_break_and_equal_logits_must_share() -> None:
     x = np.array([1, 2, 2, 3, 4], np.float32)
     assert softmax_order(x).value == 0
@@ -367,6 +372,8 @@ def test_article_004_softmax_is_flatter_or_sharper_than_shares() -> None:
     np.testing.assert_allclose(
         temperature(x, scales=[1, 10]).largest, [0.2887, 0.6439], rtol=0, atol=5e-5
     )
+    deep = temperature(np.reshape(x, (1,) * 63 + (4,)), scales=[1, 10])
+    np.testing.assert_array_equal(deep.largest.ravel(), temperature(x, scales=[1, 10]).largest)
     flat, sharp = temperature(x, scales=[1, 10]).entropy
     assert flat > entropy(shares(x)) > sharp
 

@@ -1,7 +1,6 @@
 """The report of the articles: what it holds, and that a browser shows it without any network."""
 
 import base64
-import shutil
 import subprocess
 import sys
 from collections import Counter
@@ -13,7 +12,7 @@ from pathlib import Path
 import pytest
 from matplotlib import image
 from PIL import Image
-from playwright.sync_api import Browser, Page, Route, sync_playwright
+from playwright.sync_api import Browser, Page, Route
 
 import ropewalk as rw
 from ropewalk._arrays import Lang
@@ -105,19 +104,6 @@ def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 @pytest.fixture(scope="module")
 def page(run: Run) -> Element:
     return WellFormed(run.path.read_text(encoding="utf-8")).root
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    path = shutil.which("chromium")
-    if path is None:
-        pytest.skip("no chromium is installed here to open the report in")
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(
-            executable_path=path, args=["--no-sandbox"], timeout=180_000
-        )
-        yield chromium
-        chromium.close()
 
 
 @pytest.fixture
@@ -351,8 +337,8 @@ def opened(page: Page, path: Path) -> list[str]:
     return complaints
 
 
-def test_a_browser_shows_it_without_an_error_or_a_request(browser: Browser, run: Run) -> None:
-    page = browser.new_page()
+def test_a_browser_shows_it_without_an_error_or_a_request(chromium: Browser, run: Run) -> None:
+    page = chromium.new_page()
     assert opened(page, run.path) == []
     loaded = page.evaluate("[...document.images].map(i => i.complete && i.naturalWidth > 0)")
     assert loaded == [True] * len([*run.directory.glob("*.png"), *run.directory.glob("*.gif")])
@@ -360,8 +346,8 @@ def test_a_browser_shows_it_without_an_error_or_a_request(browser: Browser, run:
     page.close()
 
 
-def test_a_browser_obeys_no_markup_in_a_text(browser: Browser, hostile_report: Path) -> None:
-    page = browser.new_page()
+def test_a_browser_obeys_no_markup_in_a_text(chromium: Browser, hostile_report: Path) -> None:
+    page = chromium.new_page()
     assert opened(page, hostile_report) == []
     assert page.locator("img").count() == 1
     assert page.locator("script, b").count() == 0
@@ -369,11 +355,11 @@ def test_a_browser_obeys_no_markup_in_a_text(browser: Browser, hostile_report: P
 
 
 def test_a_browser_would_complain_of_a_picture_from_elsewhere(
-    browser: Browser, tmp_path: Path
+    chromium: Browser, tmp_path: Path
 ) -> None:
     path = tmp_path / "report.html"
     path.write_text('<img src="picture.png"><script>console.error("no")</script>')
-    page = browser.new_page()
+    page = chromium.new_page()
     complaints = opened(page, path)
     assert (tmp_path / "picture.png").as_uri() in complaints
     assert "error: no" in complaints
@@ -381,17 +367,17 @@ def test_a_browser_would_complain_of_a_picture_from_elsewhere(
 
 
 @pytest.mark.parametrize("width", [360, 1200])
-def test_nothing_is_wider_than_the_window(browser: Browser, run: Run, width: int) -> None:
-    page = browser.new_page(viewport={"width": width, "height": 800})
+def test_nothing_is_wider_than_the_window(chromium: Browser, run: Run, width: int) -> None:
+    page = chromium.new_page(viewport={"width": width, "height": 800})
     opened(page, run.path)
     assert page.evaluate("document.documentElement.scrollWidth") == width
     page.close()
 
 
 def test_the_page_is_dark_where_that_is_preferred_but_not_on_paper(
-    browser: Browser, run: Run
+    chromium: Browser, run: Run
 ) -> None:
-    page = browser.new_page()
+    page = chromium.new_page()
     opened(page, run.path)
     ground = "getComputedStyle(document.body).backgroundColor"
     page.emulate_media(color_scheme="light")

@@ -714,6 +714,9 @@ def test_an_unknown_cell_is_refused(card: Scorecard) -> None:
         card["rope", "unique"]
     with pytest.raises(ValueError, match=r"^property must be one of 'unique', .*, got 'nice'$"):
         card["RoPE", "nice"]
-    message = "a cell must be named by a pair (encoding, property), got 'RoPE'"
+    message = "a cell must be named by a pair (encoding, property), got ('RoPE',)"
     with pytest.raises(ValueError, match=exactly(message)):
+        card[("RoPE",)]  # type: ignore[index]
+    message = "a cell must be named by a pair (encoding, property), got 'RoPE'"
+    with pytest.raises(TypeError, match=exactly(message)):
         card["RoPE"]  # type: ignore[index]

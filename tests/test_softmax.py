@@ -17,16 +17,14 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from tests import reference
 from tests.conftest import RunPython
-from tests.data import DTYPES, UNIT, assert_same_bits, rows
+from tests.data import DTYPES, UNIT, assert_same_bits, dtypes, rows
 from tests.reference import mp
-from tests.test_attention import LAYOUTS, smallest_subnormal
+from tests.test_attention import LAYOUTS, layouts, smallest_subnormal
 
 import ropewalk as rw
 from ropewalk import _arrays
 
 INF, NAN = math.inf, math.nan
-dtypes = pytest.mark.parametrize("dtype", DTYPES)
-layouts = pytest.mark.parametrize("layout", LAYOUTS)
 
 # What softmax in float32 adds to the rounding of the result, in units of 2^-24: the error of an
 # exponential, 1.6, twice, for the sum has those of all of them; and that of the sum, which adds

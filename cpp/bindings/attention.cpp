@@ -7,6 +7,8 @@
 #include <cmath>
 #include <limits>
 
+#include "plans/memory.hpp"
+
 namespace py = pybind11;
 
 namespace ropewalk {
@@ -99,10 +101,7 @@ void* written(const py::object& object, const Attention& a, std::int64_t last) {
     if (object.is_none())
         return nullptr;
     auto array = py::cast<py::array>(object);
-    std::int64_t size = a.queries * last;
-    for (const std::int64_t length : a.leading)
-        size *= length;
-    check_out(array, size);
+    check_out(array, product(a.leading) * a.queries * last);
     return array.mutable_data();
 }
 

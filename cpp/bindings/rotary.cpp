@@ -36,14 +36,10 @@ RotaryData data_of(const py::array& x, py::array& out, const std::vector<std::in
     for (std::int64_t i = 0; i < rows_rank; ++i) {
         const std::int64_t length = x.shape(i);
         require(out.shape(i) == length, "out of the shape of x");
-        if (length == 1) // where NumPy lets a stride be anything
-            continue;
-        require(x.strides(i) % x.itemsize() == 0 && out.strides(i) % x.itemsize() == 0,
-                "whole elements between rows");
         const std::int64_t positions = i < missing ? 1 : own[static_cast<std::size_t>(i - missing)];
         require(positions == 1 || positions == length, "positions that fit x");
-        data.axes.push_back(
-            {length, x.strides(i) / x.itemsize(), out.strides(i) / x.itemsize(), positions != 1});
+        if (length != 1)
+            data.axes.push_back({length, stride_of(x, i), stride_of(out, i), positions != 1});
     }
     return data;
 }

@@ -42,8 +42,8 @@ Softmax softmax_of(const py::array& x, const py::object& mask, std::int64_t axis
     return s;
 }
 
-void softmax_along(const py::array& x, py::array& out, const py::object& mask, std::int64_t axis,
-                   double scale, bool in_float64, bool streamed, int threads) {
+void softmax_arrays(const py::array& x, py::array& out, const py::object& mask, std::int64_t axis,
+                    double scale, bool in_float64, bool streamed, int threads) {
     const Softmax s = softmax_of(x, mask, axis, scale, in_float64);
     require(type_of(out) == s.type && out.writeable() && out.ndim() == x.ndim() &&
                 std::equal(x.shape(), x.shape() + x.ndim(), out.shape()),
@@ -51,11 +51,6 @@ void softmax_along(const py::array& x, py::array& out, const py::object& mask, s
     const Strided<void> y = strided(out, out.mutable_data(), x.ndim(), axis);
     const Stores stores = streamed ? Stores::streamed : Stores::cached;
     run_unlocked([&] { softmax(*chosen_kernels, s, y, stores, threads); });
-}
-
-void softmax_arrays(const py::array& x, py::array& out, const py::object& mask, double scale,
-                    bool in_float64, bool streamed, int threads) {
-    softmax_along(x, out, mask, x.ndim() - 1, scale, in_float64, streamed, threads);
 }
 
 bool is_plain_mask(const py::handle& mask, const py::array& x) {
@@ -78,17 +73,15 @@ py::object softmax_plainly(const py::handle& x, const py::object& mask, const py
     if (place < 0 || place >= rank || !std::isfinite(factor) ||
         !(mask.is_none() || is_plain_mask(mask, plain->x)))
         return py::none();
-    softmax_along(plain->x, plain->out, mask, place, factor, false, false, threads);
+    softmax_arrays(plain->x, plain->out, mask, place, factor, false, false, threads);
     return plain->out;
 }
 
-void logsumexp_arrays(const py::array& x, py::array& out, const py::object& mask, int threads) {
-    const Softmax s = softmax_of(x, mask, x.ndim() - 1, 1.0, true);
+void logsumexp_arrays(const py::array& x, py::array& out, const py::object& mask, std::int64_t axis,
+                      int threads) {
+    const Softmax s = softmax_of(x, mask, axis, 1.0, true);
     require_type<double>(out);
-    std::int64_t rows = 1;
-    for (const std::int64_t length : s.leading)
-        rows *= length;
-    check_out(out, rows);
+    check_out(out, product(s.leading));
     auto* const logs = static_cast<double*>(out.mutable_data());
     run_unlocked([&] { logsumexp(*chosen_kernels, s, logs, threads); });
 }

@@ -63,7 +63,15 @@ class TileTask {
     // Takes the queries, and the sinks where they belong to this part; returns the keys of the part
     // that the tile must meet.
     Interval start(bool first_part, Interval part) {
-        begin(first_part);
+        take_queries();
+        std::fill_n(room_.maximum, padded_, -infinity);
+        std::fill_n(room_.sum, padded_, 0.0);
+        tile_.empty = true;
+        for (std::int64_t i = 0; i < count_ && first_part; ++i)
+            if (room_.tile[i].sink != -HUGE_VAL) {
+                room_.maximum[i] = static_cast<T>(room_.tile[i].sink);
+                room_.sum[i] = 1;
+            }
         const Interval seen = seen_keys();
         return {std::max(seen.begin, part.begin), std::min(seen.end, part.end)};
     }
@@ -187,18 +195,6 @@ class TileTask {
                 head.mask == nullptr ? nullptr : head.mask + row * a_.mask.query_stride,
                 head.bias == nullptr ? nullptr : head.bias + row * tiling_.bias().query_stride,
                 tiling_.seen(place, head.keys)};
-    }
-
-    void begin(bool with_sinks) {
-        take_queries();
-        std::fill_n(room_.maximum, padded_, -infinity);
-        std::fill_n(room_.sum, padded_, 0.0);
-        tile_.empty = true;
-        for (std::int64_t i = 0; i < count_ && with_sinks; ++i)
-            if (room_.tile[i].sink != -HUGE_VAL) {
-                room_.maximum[i] = static_cast<T>(room_.tile[i].sink);
-                room_.sum[i] = 1;
-            }
     }
 
     void take_queries() {
@@ -397,7 +393,8 @@ class TileTask {
         const double sum = room_.sum[i];
         const T maximum = room_.maximum[i];
         if (a_.lse != nullptr)
-            a_.lse[row_in(query, 1)] = static_cast<double>(maximum) + std::log(sum);
+            a_.lse[row_in(query, 1)] =
+                static_cast<double>(maximum) + tiling_.kernels().logarithm(sum);
         if (a_.stages.weights != nullptr) {
             T* const weights = static_cast<T*>(a_.stages.weights) + row_in(query, a_.keys);
             const T* const logits =

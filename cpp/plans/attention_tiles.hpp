@@ -34,13 +34,6 @@ constexpr std::int64_t most_remembered = std::int64_t{1} << 16;
 template <class T>
 constexpr Type computed_type = std::is_same_v<T, float> ? Type::float32 : Type::float64;
 
-inline std::int64_t product(const std::vector<std::int64_t>& lengths) {
-    std::int64_t all = 1;
-    for (const std::int64_t length : lengths)
-        all *= length;
-    return all;
-}
-
 // Keys that a query sees, from begin up to end.
 struct Interval {
     std::int64_t begin, end;
@@ -178,12 +171,7 @@ class Tiling {
     // What the parts of a tile leave: maximum, sum and output of every query.
     std::int64_t partial_doubles() const { return parts_ > 1 ? most_ * (2 + a_.value_dim) : 0; }
 
-    const AttentionKernels<T>& kernel() const {
-        if constexpr (std::is_same_v<T, float>)
-            return kernels_.attention32;
-        else
-            return kernels_.attention64;
-    }
+    const AttentionKernels<T>& kernel() const { return kernels_in<T>(kernels_).attention; }
     // Whether keys and values are worth a copy as T, side by side, before tiles meet them.
     bool packs() const {
         return !few_ && a_.keys > 0 && tiles_ >= packed_tiles && group_elements() <= most_packed &&
@@ -275,18 +263,10 @@ class Tiling {
         return (queries + kernel().lanes - 1) / kernel().lanes * kernel().lanes;
     }
     void read(const void* x, std::int64_t count, T* y) const {
-        const auto type = static_cast<std::size_t>(a_.type);
-        if constexpr (std::is_same_v<T, float>)
-            kernels_.read_float32[type](x, count, y);
-        else
-            kernels_.read_float64[type](x, count, y);
+        kernels_in<T>(kernels_).read[static_cast<std::size_t>(a_.type)](x, count, y);
     }
     void write(const T* x, std::int64_t count, void* y) const {
-        const auto type = static_cast<std::size_t>(a_.type);
-        if constexpr (std::is_same_v<T, float>)
-            kernels_.write_float32[type](x, count, y);
-        else
-            kernels_.write_float64[type](x, count, y);
+        kernels_in<T>(kernels_).write[static_cast<std::size_t>(a_.type)](x, count, y);
     }
 
     std::int64_t offset_of(const Leading& leading, std::int64_t index) const {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <new>
+#include <vector>
 
 #include "targets/kernels.hpp"
 
@@ -12,6 +13,14 @@ namespace ropewalk {
 
 inline std::int64_t element_bytes(Type type) {
     return type == Type::float64 ? 8 : type == Type::float32 ? 4 : 2;
+}
+
+// Elements of an array of such axes.
+inline std::int64_t product(const std::vector<std::int64_t>& lengths) {
+    std::int64_t all = 1;
+    for (const std::int64_t length : lengths)
+        all *= length;
+    return all;
 }
 
 // Stores through the cache, or past it: these for memory that has been written before and is larger

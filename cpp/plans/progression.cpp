@@ -91,11 +91,12 @@ void Progression::fill_task(std::int64_t number, const Workspace& workspace) con
 
 void fill_stretches(const Filling& filling, std::int64_t begin, std::int64_t end,
                     const Workspace& workspace) {
+    if (filling.positions.axes > 1)
+        return filling.fill_rows(begin, end, workspace);
     std::int64_t pending = begin;
     for (std::int64_t row = begin; row < end;) {
-        const std::int64_t length =
-            filling.positions.axes == 1 ? filling.positions.stretch(row, end) : end - row;
-        if (filling.positions.axes == 1 && length >= shortest_progression) {
+        const std::int64_t length = filling.positions.stretch(row, end);
+        if (length >= shortest_progression) {
             filling.fill_rows(pending, row, workspace);
             const Position first = filling.positions.at(row);
             const auto size = static_cast<std::int64_t>(first.magnitude);

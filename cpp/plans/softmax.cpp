@@ -3,12 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <functional>
 #include <limits>
-#include <numeric>
 
 #include "plans/softmax_parts.hpp"
-#include "targets/dispatch.hpp"
 
 namespace ropewalk {
 namespace {
@@ -20,17 +17,12 @@ constexpr std::int64_t task_elements = std::int64_t{1} << 14,
                        streamed_elements = std::int64_t{1} << 18, staged_elements = 2048,
                        longest_whole_row = std::int64_t{1} << 20;
 
-std::int64_t rows_of(const Softmax& s) {
-    return std::accumulate(s.leading.begin(), s.leading.end(), std::int64_t{1},
-                           std::multiplies<>());
-}
-
 // task(begin, end, room) of `count` rows, or groups of columns, of so many elements each, about
 // `most_elements` in all.
 template <class T, class Function>
 void each_task(const Softmax& s, std::int64_t count, std::int64_t elements,
                std::int64_t most_elements, int threads, Function task) {
-    if (rows_of(s) * s.length * element_bytes(s.type) < parallel_bytes)
+    if (product(s.leading) * s.length * element_bytes(s.type) < parallel_bytes)
         threads = 1;
     const std::int64_t most =
         std::max<std::int64_t>(1, most_elements / std::max<std::int64_t>(1, elements));
@@ -56,8 +48,8 @@ void each_task(const Softmax& s, std::int64_t count, std::int64_t elements,
 // task(row): the rows, part by part.
 template <class T, class Function>
 void each_row(const SoftmaxElements<T>& e, const Strided<void>* y, int threads, Function task) {
-    each_task<T>(e.s_, rows_of(e.s_), std::min(e.s_.length, part_elements), task_elements, threads,
-                 [&](std::int64_t begin, std::int64_t end, const SoftmaxRoom<T>& room) {
+    each_task<T>(e.s_, product(e.s_.leading), std::min(e.s_.length, part_elements), task_elements,
+                 threads, [&](std::int64_t begin, std::int64_t end, const SoftmaxRoom<T>& room) {
                      for (std::int64_t index = begin; index < end; ++index) {
                          SoftmaxRow<T> row(e, index, y, room);
                          task(row, index);
@@ -73,7 +65,7 @@ void each_column(const SoftmaxElements<T>& e, const Strided<void>* y, int thread
     const std::int64_t sixteens = (std::min(line, width) + side_by_side - 1) / side_by_side;
     const std::int64_t elements =
         std::min(std::min(e.s_.length, part_elements) * sixteens * side_by_side, part_elements);
-    each_task<T>(e.s_, rows_of(e.s_) / line * groups, elements, task_elements, threads,
+    each_task<T>(e.s_, product(e.s_.leading) / line * groups, elements, task_elements, threads,
                  [&](std::int64_t begin, std::int64_t end, const SoftmaxRoom<T>& room) {
                      Guess guess;
                      for (std::int64_t group = begin; group < end; ++group) {
@@ -251,10 +243,11 @@ void softmax_whole_rows(const SoftmaxElements<T>& e, const Strided<void>& y, Sto
                           e.as_computed() &&
                           (e.s_.leading.empty() || y.strides.back() == e.s_.length);
     const bool late = streamed && divides_late(e);
-    const std::int64_t bytes = rows_of(e.s_) * e.s_.length * element_bytes(e.s_.type);
+    const std::int64_t bytes = product(e.s_.leading) * e.s_.length * element_bytes(e.s_.type);
     const Ahead ahead = rows_ahead(bytes, streamed);
-    each_task<T>(e.s_, rows_of(e.s_), e.s_.length, streamed ? streamed_elements : task_elements,
-                 threads, [&](std::int64_t begin, std::int64_t end, const SoftmaxRoom<T>& room) {
+    each_task<T>(e.s_, product(e.s_.leading), e.s_.length,
+                 streamed ? streamed_elements : task_elements, threads,
+                 [&](std::int64_t begin, std::int64_t end, const SoftmaxRoom<T>& room) {
                      Guess guess;
                      StreamedRows<T> stream(e, room);
                      for (std::int64_t index = begin; index < end;)
@@ -337,11 +330,17 @@ void softmax_in(const Kernels& kernels, Softmax s, Strided<void> y, Stores store
         each_row(e, &y, threads, share);
 }
 
-// NaN where terms may be missing, or may have been too large: there they are summed again, beside
-// the greatest.
-double log_of_sum(double sum) {
-    return sum >= 0x1p-900 && sum <= 0x1p1000 ? std::log(sum)
-                                              : std::numeric_limits<double>::quiet_NaN();
+// Logarithms of sums, and whether there are all: NaN where terms may be missing, or may have been
+// too large, so that they are summed again, beside the greatest.
+bool take_logs(const Kernels& kernels, const double* sums, std::int64_t count, double* logs) {
+    bool all = true;
+    kernels.logarithms(sums, count, logs);
+    for (std::int64_t i = 0; i < count; ++i)
+        if (!(sums[i] >= 0x1p-900 && sums[i] <= 0x1p1000)) {
+            logs[i] = std::numeric_limits<double>::quiet_NaN();
+            all = false;
+        }
+    return all;
 }
 
 // Of what has inf: inf, but NaN beside NaN.
@@ -355,6 +354,16 @@ double sum_with_infinity(const SoftmaxElements<double>& e, std::int64_t index,
             sum += row.elements()[i] < 0 ? 0 : row.elements()[i];
     });
     return sum;
+}
+
+// Of one of the columns of a part, or of its row, of that index.
+template <class Part>
+double log_beside_greatest(const SoftmaxElements<double>& e, const Part& part, std::int64_t i,
+                           std::int64_t index) {
+    const double greatest = part.greatest(i);
+    if (greatest == HUGE_VAL)
+        return sum_with_infinity(e, index, part.room());
+    return (std::isinf(greatest) ? 0 : greatest) + e.kernels_.logarithm(part.totals()[i]);
 }
 
 } // namespace
@@ -375,38 +384,48 @@ void logsumexp(const Kernels& kernels, const Softmax& given, double* logs, int t
     for (std::size_t axis = s.leading.size(); axis-- > 0; stride *= s.leading[axis])
         result.strides[axis] = stride;
     join_axes(s, result.strides);
-    const bool columns = has_columns(s, result.strides, side_by_side, s.x.step == 1 ? 24 : 48);
-    const SoftmaxElements<double> e(kernels, s);
-    const auto take_log = [&](auto& part, std::int64_t index) {
-        double* const own = logs + offset_of(s.leading, result, index);
-        const auto each_log = [&](auto function) {
+    constexpr std::int64_t at_once = SoftmaxColumns<double>::most_columns;
+    if (has_columns(s, result.strides, side_by_side, s.x.step == 1 ? 24 : 48)) {
+        const SoftmaxElements<double> e(kernels, s);
+        each_column(e, nullptr, threads, [&](auto& part, std::int64_t index) {
+            double found[at_once];
+            sum_directly(part);
+            if (!take_logs(kernels, part.totals(), part.count(), found)) {
+                sum_parts(part);
+                for (std::int64_t i = 0; i < part.count(); ++i)
+                    if (std::isnan(found[i]))
+                        found[i] = log_beside_greatest(e, part, i, index + i);
+            }
+            double* const own = logs + offset_of(s.leading, result, index);
             for (std::int64_t i = 0; i < part.count(); ++i)
-                function(i, own[i == 0 ? 0 : i * result.strides.back()]);
-        };
-        sum_directly(part);
-        bool all = true;
-        each_log([&](std::int64_t i, double& log) {
-            log = log_of_sum(part.total(i));
-            all = all && !std::isnan(log);
+                own[i == 0 ? 0 : i * result.strides.back()] = found[i];
         });
-        if (all)
-            return;
-        sum_parts(part);
-        each_log([&](std::int64_t i, double& log) {
-            const double greatest = part.greatest(i), total = part.total(i);
-            if (!std::isnan(log))
-                return;
-            if (greatest == HUGE_VAL)
-                log = sum_with_infinity(e, index + i, part.room());
-            else
-                log = total == 0 ? -HUGE_VAL
-                                 : (std::isinf(greatest) ? 0 : greatest) + std::log(total);
-        });
+        return;
+    }
+    const SoftmaxElements<double> e(kernels, s);
+    const auto take_rows = [&](std::int64_t begin, std::int64_t end,
+                               const SoftmaxRoom<double>& room) {
+        for (; begin < end; begin += at_once) {
+            const std::int64_t count = std::min(at_once, end - begin);
+            double sums[at_once], found[at_once];
+            for (std::int64_t i = 0; i < count; ++i) {
+                SoftmaxRow<double> row(e, begin + i, nullptr, room);
+                sum_directly(row);
+                sums[i] = *row.totals();
+            }
+            take_logs(kernels, sums, count, found);
+            for (std::int64_t i = 0; i < count; ++i) {
+                if (std::isnan(found[i])) {
+                    SoftmaxRow<double> row(e, begin + i, nullptr, room);
+                    sum_parts(row);
+                    found[i] = log_beside_greatest(e, row, 0, begin + i);
+                }
+                logs[offset_of(s.leading, result, begin + i)] = found[i];
+            }
+        }
     };
-    if (columns)
-        each_column(e, nullptr, threads, take_log);
-    else
-        each_row(e, nullptr, threads, take_log);
+    each_task<double>(s, product(s.leading), std::min(s.length, part_elements), task_elements,
+                      threads, take_rows);
 }
 
 } // namespace ropewalk

@@ -1,4 +1,4 @@
-// Softmax along the last axis of an array, in float32 or float64, and the logarithm of its sum, in
+// Softmax along an axis of an array, in float32 or float64, and the logarithm of its sum, in
 // float64.
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace ropewalk {
 
-// Strides are in elements; those of the axes before the last one, and that of the last.
+// Strides are in elements: those of the other axes, and that of the axis itself.
 template <class T>
 struct Strided {
     T* data;
@@ -20,7 +20,7 @@ struct Strided {
 
 struct Softmax {
     Type type;                         // of x and y
-    std::vector<std::int64_t> leading; // lengths of the axes before the last one
+    std::vector<std::int64_t> leading; // lengths of the other axes
     std::int64_t length;
     double scale;
     bool in_float64; // whatever the type
@@ -29,7 +29,7 @@ struct Softmax {
     Strided<const std::uint8_t> mask;
 };
 
-// y = e^(scale x) / the sum of them along the last axis; 0 where that sums nothing. y is x, or
+// y = e^(scale x) / the sum of them along the axis; 0 where that sums nothing. y is x, or
 // shares no memory with it.
 void softmax(const Kernels& kernels, const Softmax& softmax, const Strided<void>& y, Stores stores,
              int threads);

@@ -9,6 +9,7 @@
 #include "plans/memory.hpp"
 #include "plans/pool.hpp"
 #include "plans/softmax.hpp"
+#include "targets/dispatch.hpp"
 
 namespace ropewalk {
 
@@ -63,12 +64,7 @@ class SoftmaxElements {
           scale_(scales_differences<T>(softmax.scale) ? std::abs(softmax.scale) : 1),
           factor_(softmax.scale / scale_) {}
 
-    const SoftmaxKernels<T>& kernel() const {
-        if constexpr (std::is_same_v<T, float>)
-            return kernels_.softmax32;
-        else
-            return kernels_.softmax64;
-    }
+    const SoftmaxKernels<T>& kernel() const { return kernels_in<T>(kernels_).softmax; }
     static constexpr Type own_type = std::is_same_v<T, float> ? Type::float32 : Type::float64;
     // Whether they are of the same type, and the same.
     bool as_computed() const { return s_.type == own_type; }
@@ -87,11 +83,7 @@ class SoftmaxElements {
         };
         if (as_computed() && factor_ == 1 && counts != nullptr)
             return hide(static_cast<const T*>(x));
-        const auto type = static_cast<std::size_t>(s_.type);
-        if constexpr (std::is_same_v<T, float>)
-            kernels_.read_float32[type](x, count, elements);
-        else
-            kernels_.read_float64[type](x, count, elements);
+        kernels_in<T>(kernels_).read[static_cast<std::size_t>(s_.type)](x, count, elements);
         if (factor_ != 1)
             for (std::int64_t i = 0; i < count; ++i)
                 elements[i] *= static_cast<T>(factor_);
@@ -102,11 +94,7 @@ class SoftmaxElements {
     void write(T* shares, const std::uint8_t* counts, std::int64_t count, void* y) const {
         if (counts != nullptr)
             kernel().hide(shares, counts, count, T{0}, shares);
-        const auto type = static_cast<std::size_t>(s_.type);
-        if constexpr (std::is_same_v<T, float>)
-            kernels_.write_float32[type](shares, count, y);
-        else
-            kernels_.write_float64[type](shares, count, y);
+        kernels_in<T>(kernels_).write[static_cast<std::size_t>(s_.type)](shares, count, y);
     }
 
     const Kernels& kernels_;
@@ -216,7 +204,7 @@ class SoftmaxRow {
     const T* elements() const { return elements_; }
     std::int64_t count() const { return 1; }
     double greatest(std::int64_t) const { return static_cast<double>(greatest_); }
-    double total(std::int64_t) const { return total_; }
+    const double* totals() const { return &total_; }
 
   private:
     const SoftmaxElements<T>& e_;
@@ -339,7 +327,7 @@ class SoftmaxColumns {
     const SoftmaxRoom<T>& room() const { return room_; }
     std::int64_t count() const { return columns_; }
     double greatest(std::int64_t column) const { return static_cast<double>(greatest_[column]); }
-    double total(std::int64_t column) const { return totals_[column]; }
+    const double* totals() const { return totals_; }
 
   private:
     void weigh_by_guess(std::int64_t begin, std::int64_t count) {

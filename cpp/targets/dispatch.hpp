@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <type_traits>
 
 #include "targets/kernels.hpp"
 
@@ -12,6 +13,14 @@ std::span<const Kernels* const> supported_kernels();
 
 // The table of that name, or the first one when the name is null or empty; null when there is none.
 const Kernels* find_kernels(const char* isa);
+
+template <class T>
+const KernelsIn<T>& kernels_in(const Kernels& kernels) {
+    if constexpr (std::is_same_v<T, float>)
+        return kernels.float32;
+    else
+        return kernels.float64;
+}
 
 // Whether the first cache holds, beside what is read, what is asked for, so that it had better be
 // asked for from there: on AMD's processors with 48 KiB of it four query heads a key head take .85

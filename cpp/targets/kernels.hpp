@@ -51,6 +51,18 @@ struct SoftmaxKernels {
                                  const double* totals, void* y, std::int64_t step);
 };
 
+// What computes in T, on data of types in memory.
+template <class T>
+struct KernelsIn {
+    // Rows of data of that type, from memory, null where that would round, and back, to half
+    // types by way of float32; null where that would widen.
+    void (*read[types])(const void* x, std::int64_t count, T* y);
+    void (*write[types])(const T* x, std::int64_t count, void* y);
+
+    AttentionKernels<T> attention;
+    SoftmaxKernels<T> softmax;
+};
+
 struct Kernels {
     const char* isa;
 
@@ -75,17 +87,8 @@ struct Kernels {
     void (*rotate_interleaved[types])(const Rotation& rows);
     void (*rotate_half[types])(const Rotation& rows);
 
-    // Rows of data of that type, from memory, null where that would round, and back, to half
-    // types by way of float32; null where that would widen.
-    void (*read_float32[types])(const void* x, std::int64_t count, float* y);
-    void (*read_float64[types])(const void* x, std::int64_t count, double* y);
-    void (*write_float32[types])(const float* x, std::int64_t count, void* y);
-    void (*write_float64[types])(const double* x, std::int64_t count, void* y);
-
-    AttentionKernels<float> attention32;
-    AttentionKernels<double> attention64;
-    SoftmaxKernels<float> softmax32;
-    SoftmaxKernels<double> softmax64;
+    KernelsIn<float> float32;
+    KernelsIn<double> float64;
     double (*total)(const double* sums);
     // The same of columns: the first sums become the totals, of so many lanes, a power of two.
     void (*total_columns)(double* sums, int sixteens, int lanes);
@@ -93,6 +96,9 @@ struct Kernels {
     void (*sum_exponentials[types])(const void* x, std::int64_t count, double* sums);
     void (*sum_exponentials_of_columns[types])(const void* x, std::int64_t step, std::int64_t count,
                                                std::int64_t columns, double* sums);
+    // y = log x of normal numbers above 0, within .8 units in the last place.
+    void (*logarithms)(const double* x, std::int64_t count, double* y);
+    double (*logarithm)(double x);   // of a sum of weights: -inf of 0, NaN of NaN
     double (*exponential)(double x); // of 0 and less, as in attention
 
     // Writes all those lines; null where no stores pass the cache by.

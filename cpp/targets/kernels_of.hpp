@@ -4,6 +4,7 @@
 #include "kernels/attention.hpp"
 #include "kernels/decode.hpp"
 #include "kernels/encodings.hpp"
+#include "kernels/logarithm.hpp"
 #include "kernels/logits.hpp"
 #include "kernels/rotary.hpp"
 #include "kernels/sincos.hpp"
@@ -109,6 +110,21 @@ constexpr ropewalk::SoftmaxKernels<T> softmax_of() {
     return all;
 }
 
+template <class S, class T>
+constexpr ropewalk::KernelsIn<T> kernels_in() {
+    ropewalk::KernelsIn<T> all{{read<S, FloatData<S, float>>, read<S, HalfData<S, Float16>>,
+                                read<S, HalfData<S, BFloat16>>},
+                               {write<S, FloatData<S, float>>, write<S, HalfData<S, Float16>>,
+                                write<S, HalfData<S, BFloat16>>},
+                               attention_of<S, T>(),
+                               softmax_of<S, T>()};
+    if constexpr (sizeof(T) == 8) {
+        all.read[static_cast<int>(Type::float64)] = read<S, FloatData<S, double>>;
+        all.write[static_cast<int>(Type::float64)] = write<S, FloatData<S, double>>;
+    }
+    return all;
+}
+
 template <class S>
 constexpr ropewalk::Kernels kernels_of(const char* isa) {
     return {isa,
@@ -124,18 +140,8 @@ constexpr ropewalk::Kernels kernels_of(const char* isa) {
              Interleaved<S, FloatData<S, double>>::rotate},
             {Half<S, FloatData<S, float>>::rotate, Half<S, HalfData<S, Float16>>::rotate,
              Half<S, HalfData<S, BFloat16>>::rotate, Half<S, FloatData<S, double>>::rotate},
-            {read<S, FloatData<S, float>>, read<S, HalfData<S, Float16>>,
-             read<S, HalfData<S, BFloat16>>, nullptr},
-            {read<S, FloatData<S, float>>, read<S, HalfData<S, Float16>>,
-             read<S, HalfData<S, BFloat16>>, read<S, FloatData<S, double>>},
-            {write<S, FloatData<S, float>>, write<S, HalfData<S, Float16>>,
-             write<S, HalfData<S, BFloat16>>, nullptr},
-            {write<S, FloatData<S, float>>, write<S, HalfData<S, Float16>>,
-             write<S, HalfData<S, BFloat16>>, write<S, FloatData<S, double>>},
-            attention_of<S, float>(),
-            attention_of<S, double>(),
-            softmax_of<S, float>(),
-            softmax_of<S, double>(),
+            kernels_in<S, float>(),
+            kernels_in<S, double>(),
             total_of<S>,
             total_columns<S>,
             {sum_exponentials<S, FloatData<S, float>>, sum_exponentials<S, HalfData<S, Float16>>,
@@ -144,6 +150,8 @@ constexpr ropewalk::Kernels kernels_of(const char* isa) {
              sum_exponentials_of_columns<S, HalfData<S, Float16>>,
              sum_exponentials_of_columns<S, HalfData<S, BFloat16>>,
              sum_exponentials_of_columns<S, FloatData<S, double>>},
+            logarithms<S>,
+            logarithm_of<S>,
             exponential_of<S>,
             stream_of<S>(),
             S::fence,

@@ -32,11 +32,11 @@ template <class T>
 const AttentionKernels<T>& kernels_of(const Kernels& kernels);
 template <>
 const AttentionKernels<float>& kernels_of(const Kernels& kernels) {
-    return kernels.attention32;
+    return kernels.float32.attention;
 }
 template <>
 const AttentionKernels<double>& kernels_of(const Kernels& kernels) {
-    return kernels.attention64;
+    return kernels.float64.attention;
 }
 
 // A tile of one vector, whose first key has logit 0, the greatest: other weights are e^logit.
@@ -310,7 +310,7 @@ std::vector<T> attended(const Kernels& kernels) {
 // To accumulate the last block and to divide in one gives what two steps give, whether a block came
 // before or not; all but one of the queries are wanted, and vectors meet fewer keys than the next.
 void expect_same_last(const Kernels& kernels, int vectors) {
-    const auto& attention = kernels.attention32;
+    const auto& attention = kernels.float32.attention;
     constexpr std::int64_t dim = 5, value_dim = 2 * 16 + 8 + 3, keys = 29;
     const auto lanes = static_cast<std::size_t>(vectors * attention.lanes);
     const auto queries = static_cast<std::int64_t>(lanes - 1);

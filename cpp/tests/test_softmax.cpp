@@ -1,5 +1,5 @@
-// Weights of softmax in float32 on every target: how far they are off, that neighbouring logits
-// keep their order, and that all targets have the same bits.
+// Weights of softmax in float32, and logarithms, on every target: how far they are off, that
+// neighbouring logits keep their order, and that all targets have the same bits.
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -25,8 +25,8 @@ void expect(bool condition, const char* isa, const char* what) {
 std::vector<float> weights_of(const Kernels& kernels, const std::vector<float>& x) {
     std::vector<float> weights(x.size());
     double sums[16] = {};
-    kernels.softmax32.weigh(x.data(), static_cast<std::int64_t>(x.size()), 0.0F, 1.0,
-                            weights.data(), sums);
+    kernels.float32.softmax.weigh(x.data(), static_cast<std::int64_t>(x.size()), 0.0F, 1.0,
+                                  weights.data(), sums);
     return weights;
 }
 
@@ -79,10 +79,44 @@ void check() {
     expect(error < 1.1, all.back()->isa, "e^x is off by more than 1.1 units");
 }
 
+// Beside long double, which has 11 bits more; powers of two, their neighbours, and numbers of all
+// sizes, most of them near 1, where the logarithm is smallest.
+void check_logarithms() {
+    std::vector<double> x;
+    for (int power = -1022; power < 1024; ++power)
+        for (const double near : {1 - 0x1p-53, 1.0, 1 + 0x1p-52, 1.3, std::sqrt(2.0), 1.7})
+            x.push_back(std::ldexp(near, power));
+    for (int i = 1; i < 400000; ++i) {
+        x.push_back(0.5 + i / 200000.0);
+        x.push_back(1 + std::ldexp(i % 2 == 0 ? i : -i, -20 - i % 30));
+    }
+    const auto all = ropewalk::supported_kernels();
+    std::vector<double> expected(x.size()), actual(x.size());
+    const auto count = static_cast<std::int64_t>(x.size());
+    all.back()->logarithms(x.data(), count, expected.data());
+    long double error = 0;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+        const long double exact = std::log(static_cast<long double>(x[i]));
+        const int unit = exact == 0 ? 0 : std::ilogb(static_cast<double>(exact)) - 52;
+        error = std::fmax(error, std::ldexp(std::fabs(expected[i] - exact), -unit));
+    }
+    std::printf("log: %.3Lf units\n", error);
+    expect(error < 0.8L, all.back()->isa, "a logarithm is off by more than .8 units");
+    for (const Kernels* kernels : all) {
+        kernels->logarithms(x.data(), count, actual.data());
+        expect(std::memcmp(actual.data(), expected.data(), x.size() * sizeof(double)) == 0,
+               kernels->isa, "other logarithms");
+        expect(kernels->logarithm(x[7]) == expected[7], kernels->isa, "another of one number");
+        expect(kernels->logarithm(0) == -HUGE_VAL, kernels->isa, "a logarithm of 0");
+        expect(std::isnan(kernels->logarithm(std::nan(""))), kernels->isa, "a logarithm of NaN");
+    }
+}
+
 } // namespace
 
 int main() {
     check();
+    check_logarithms();
     std::printf("%d failures\n", failures);
     return failures == 0 ? 0 : 1;
 }

@@ -56,7 +56,7 @@ Bytes data_of(Type type, std::int64_t count, unsigned seed) {
     std::vector<double> numbers(static_cast<std::size_t>(count));
     for (double& number : numbers)
         number = normal(random);
-    scalar.write_float64[static_cast<std::size_t>(type)](numbers.data(), count, bytes.data());
+    scalar.float64.write[static_cast<std::size_t>(type)](numbers.data(), count, bytes.data());
     return bytes;
 }
 
@@ -212,8 +212,8 @@ void append_rows(const SoftmaxKernels<T>& kernel, Type type, Bytes& all) {
 
 Bytes softmax_rows(const Kernels& kernels) {
     Bytes all;
-    append_rows(kernels.softmax32, Type::float32, all);
-    append_rows(kernels.softmax64, Type::float64, all);
+    append_rows(kernels.float32.softmax, Type::float32, all);
+    append_rows(kernels.float64.softmax, Type::float64, all);
     return all;
 }
 

@@ -58,6 +58,11 @@ def positive_integer(name: str, value: object, largest: int) -> int:
     return number
 
 
+def context_length(name: str, value: object) -> int:
+    """Return a length (tokens) as an int: from 1 to 2**53."""
+    return positive_integer(name, value, LARGEST_POSITION)
+
+
 def even_dim(value: object) -> int:
     """Return the width of an encoding: even, from 2 to `LARGEST_DIM`."""
     dim = integer("dim", value)
@@ -352,7 +357,7 @@ def result(
         array = empty(shape, dtype)
         return array, array
     out = _checked_out(out, shape, dtype)
-    _refuse_shared_memory(out, inputs, "another argument")
+    _refuse_shared_memory(out, inputs)
     return out, out if out.flags.carray else empty(shape, dtype)
 
 
@@ -418,16 +423,16 @@ def row_result(
     if in_place and not _same_memory(out, array):
         msg = f"out must be {name} itself or share no memory with it, got memory that both share"
         raise ValueError(msg)
-    _refuse_shared_memory(out, others, "another argument")
+    _refuse_shared_memory(out, others)
     if not _has_rows(out):
         return out, source, empty(out.shape, out.dtype)
     return out, out if in_place else source, out
 
 
-def _refuse_shared_memory(out: NDArray[Any], others: tuple[object, ...], what: str) -> None:
+def _refuse_shared_memory(out: NDArray[Any], others: tuple[object, ...]) -> None:
     for other in others:
         if isinstance(other, np.ndarray) and np.shares_memory(out, other):
-            msg = f"out must not overlap {what}, got memory that both share"
+            msg = "out must not overlap another argument, got memory that both share"
             raise ValueError(msg)
 
 
@@ -473,12 +478,12 @@ def filled(array: NDArray[Any], core: NDArray[Any]) -> NDArray[Any]:
 
 
 def boolean_mask(
-    name: str, values: ArrayLike, where: str = "something counts", hint: str = ""
+    mask: ArrayLike, where: str = "something counts", hint: str = ""
 ) -> NDArray[np.bool_]:
     """Return a mask, which is boolean and True `where` it says: numbers are not taken for one."""
-    array = converted(name, values, "an array of booleans")
+    array = converted("mask", mask, "an array of booleans")
     if array.dtype != np.bool_:
-        msg = f"{name} must be boolean, True where {where}, got dtype {array.dtype}{hint}"
+        msg = f"mask must be boolean, True where {where}, got dtype {array.dtype}{hint}"
         raise TypeError(msg)
     return array
 
@@ -533,7 +538,8 @@ def window(value: object) -> Window:
         return None, None
     if not isinstance(value, (tuple, list)) or len(value) != 2:
         msg = f"window must be a pair (left, right), got {_shown(value)}"
-        raise ValueError(msg)
+        error = ValueError if isinstance(value, (tuple, list)) else TypeError
+        raise error(msg)
     sides: list[int | None] = []
     for side in value:
         distance = None if side is None else integer("window", side)

@@ -505,7 +505,7 @@ def merge_attention(
     Raises
     ------
     TypeError
-        For dtypes that are not real.
+        For parts that are no sequence, and dtypes that are not real.
     ValueError
         For no part at all, or parts whose shapes do not fit each other.
 
@@ -565,9 +565,11 @@ def merge_attention(
 
 
 def _parts(name: str, parts: ArrayLike | Sequence[ArrayLike]) -> list[ArrayLike]:
+    error: type[Exception] = TypeError
     if isinstance(parts, Sequence) or (isinstance(parts, np.ndarray) and parts.ndim > 0):
         found: list[ArrayLike] = list(parts)
         if found:
             return found
+        error = ValueError
     msg = f"{name} must be a sequence of one or more parts, got {parts!r}"
-    raise ValueError(msg)
+    raise error(msg)

@@ -43,7 +43,7 @@ class Problem:
         self.dtype = self.arrays[0].dtype
         self.queries, dim = self.arrays[0].shape[-2:]
         self.keys = self.arrays[1].shape[-2]
-        self.pairs = (*self.leading, self.queries, self.keys)
+        self.scores_shape = (*self.leading, self.queries, self.keys)
 
         self.in_float64 = _arrays.in_float64(precision)
         wide = self.in_float64 or self.dtype.type is np.float64
@@ -83,10 +83,10 @@ class Problem:
         return _arrays.result(out, shape, self.dtype, *inputs)
 
     def scores(self) -> NDArray[Any]:
-        return _arrays.empty(self.pairs, self.computed)
+        return _arrays.empty(self.scores_shape, self.computed)
 
     def lse(self) -> NDArray[np.float64]:
-        return _arrays.empty(self.pairs[:-1])
+        return _arrays.empty(self.scores_shape[:-1])
 
     def of_data(self, stage: NDArray[Any]) -> NDArray[Any]:
         with np.errstate(over="ignore"):
@@ -166,7 +166,7 @@ class Problem:
         what = "(..., query length, key length)"
         if array.shape == (*self.leading[:1], self.keys) and len(self.leading) > 1:
             what += f" (of keys for each sequence of a batch: {name}[:, None, None, :])"
-        _arrays.check_broadcast(name, array.shape, self.pairs, what)
+        _arrays.check_broadcast(name, array.shape, self.scores_shape, what)
         return _arrays.aligned(array if array.ndim > 1 else np.atleast_2d(array))
 
 
@@ -245,7 +245,7 @@ def _leading_axes(arrays: tuple[NDArray[Any], ...]) -> tuple[int, ...]:
 def visible(mask: ArrayLike) -> NDArray[np.bool_]:
     """Return which keys each query sees."""
     hint = "; what is added to the scores is bias"
-    return _arrays.boolean_mask("mask", mask, "a query sees a key", hint)
+    return _arrays.boolean_mask(mask, "a query sees a key", hint)
 
 
 def additive(bias: ArrayLike, *, wide: bool) -> NDArray[Any]:

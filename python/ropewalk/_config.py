@@ -146,7 +146,7 @@ def rotary_from_config(
     if layer_type is not None:
         _refuse_other("layer_type", layer_type, str)
     if length is not None:
-        length = _arrays.positive_integer("length", length, _arrays.LARGEST_POSITION)
+        length = _arrays.context_length("length", length)
     rope = _rope_of_layer(text, family, layer_type)
     kind = _kind(rope)
     head = _head_dim(text, family, layer_type)

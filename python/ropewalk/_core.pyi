@@ -54,6 +54,7 @@ def softmax(
     x: NDArray[Any],
     out: NDArray[Any],
     mask: NDArray[np.bool_] | None,
+    axis: int,
     scale: float,
     in_float64: bool,
     streamed: bool,
@@ -73,6 +74,7 @@ def logsumexp(
     x: NDArray[Any],
     out: NDArray[np.float64],
     mask: NDArray[np.bool_] | None,
+    axis: int,
     threads: int,
     /,
 ) -> None: ...

@@ -17,7 +17,7 @@ from ropewalk import _arrays, _core
 from ropewalk._arrays import Pairing
 from ropewalk._runtime import get_num_threads
 from ropewalk.frequencies import Frequencies
-from ropewalk.frequencies._standard import _given_or_standard
+from ropewalk.frequencies._standard import given_or_standard
 
 Order = Literal["sin-cos", "cos-sin"]
 _SINE_FIRST: Order = "sin-cos"
@@ -88,7 +88,7 @@ def integer_encoding(
     dim = _arrays.positive_integer("dim", dim, _arrays.LARGEST_DIM)
     values = _arrays.listed(rows).astype(np.float64).reshape(*shape, 1)
     if length is not None:
-        length = _arrays.positive_integer("length", length, _arrays.LARGEST_POSITION)
+        length = _arrays.context_length("length", length)
         outside = values[(values < 0) | (values >= length)]
         if outside.size:
             msg = f"positions must be from 0 to below the length {length}, got {outside[0]:.17g}"
@@ -272,7 +272,7 @@ def sinusoidal_encoding(
     >>> rw.sinusoidal_encoding(10**15, 128).shape
     (128,)
     """
-    turning = _given_or_standard(dim, base, frequencies)
+    turning = given_or_standard(dim, base, frequencies)
     interleaved, sine_first = _arrays.is_interleaved(pairing), _is_sine_first(order)
     threads = get_num_threads()
     plain = _core.encode_plainly(
@@ -365,7 +365,7 @@ def shift_matrix(
     >>> bool(np.allclose(moved, rw.sinusoidal_encoding(7, 8), rtol=0, atol=1e-15))
     True
     """
-    turning = _given_or_standard(dim, base, frequencies)
+    turning = given_or_standard(dim, base, frequencies)
     interleaved, sine_first = _arrays.is_interleaved(pairing), _is_sine_first(order)
     rows, shape = _arrays.positions("offset", offset, turning.axes)
     dim = 2 * len(turning)
@@ -437,7 +437,7 @@ def position_kernel(
     >>> rw.position_kernel([0, 1, -1, 100], 4).round(4)
     array([2.    , 1.5403, 1.5403, 1.4026])
     """
-    turning = _given_or_standard(dim, base, frequencies)
+    turning = given_or_standard(dim, base, frequencies)
     rows, shape = _arrays.positions("offsets", offsets, turning.axes)
     cosines, sines = (_arrays.empty((*shape, len(turning))) for _ in range(2))
     _core.fill_tables(turning._turns, rows, cosines, sines, 1.0, get_num_threads())
@@ -503,7 +503,7 @@ def grid_positions(
     if not isinstance(shape, Sequence):  # what a type checker would have said
         msg = f"shape must be a sequence of integers, got {shape!r}"  # type: ignore[unreachable]
         raise TypeError(msg)
-    sizes = [_arrays.positive_integer("shape", n, _arrays.LARGEST_POSITION) for n in shape]
+    sizes = [_arrays.context_length("shape", n) for n in shape]
     if not 1 <= len(sizes) <= LARGEST_GRID_AXES:
         msg = f"shape must have 1 to {LARGEST_GRID_AXES} axes, got {len(sizes)}"
         raise ValueError(msg)

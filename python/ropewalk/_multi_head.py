@@ -343,8 +343,7 @@ def _attended(
     for name in options.keys() - known.keys():
         msg = f"unexpected keyword argument {name!r}; the options are {', '.join(known)}"
         raise TypeError(msg)
-    wide = dtype == np.float64 or options.get("precision") is not None
-    computed = np.dtype(np.float64 if wide else np.float32)
+    computed = computed_dtype(dtype, options)
     query, key, *values = (_projected(*projection, computed) for projection in projections)
     heads = _heads(heads)
     query = _split("query_weight", query, heads)
@@ -370,6 +369,12 @@ def _attended(
         arrays = [array[None] for array in arrays]
         return np.asarray(attend(*arrays, **options)[0])
     return attend(*arrays, **options)
+
+
+def computed_dtype(dtype: np.dtype[Any], options: AttentionOptions) -> np.dtype[Any]:
+    """Return the dtype that projections and rotations of that data are computed in."""
+    wide = dtype == np.float64 or options.get("precision") is not None
+    return np.dtype(np.float64 if wide else np.float32)
 
 
 def _dtype(projections: Sequence[Projection]) -> np.dtype[Any]:

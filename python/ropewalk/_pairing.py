@@ -56,7 +56,7 @@ def quarter_turn(x: ArrayLike, /, *, pairing: Pairing = "interleaved") -> NDArra
     """
     data = _arrays.data("x", x)
     width = _arrays.rotary_width(data, None)
-    first, second = _pair_slices(width, interleaved=_arrays.is_interleaved(pairing))
+    first, second = pair_slices(width, interleaved=_arrays.is_interleaved(pairing))
     result = _arrays.empty(data.shape, data.dtype)
     # Not out=: np.negative of strided float32 into strided memory is wrong in NumPy 2.4.
     result[..., first] = -data[..., second]
@@ -146,15 +146,15 @@ def convert_pairing(
     width = _arrays.rotary_width(features, rotary_dim)
     result = np.empty(split.shape, split.dtype)
     target_features = np.moveaxis(result, axis + 1, -1)
-    sources = _pair_slices(width, interleaved=from_interleaved)
-    targets = _pair_slices(width, interleaved=to_interleaved)
+    sources = pair_slices(width, interleaved=from_interleaved)
+    targets = pair_slices(width, interleaved=to_interleaved)
     for here, there in zip(sources, targets, strict=True):
         target_features[..., there] = features[..., here]
     target_features[..., width:] = features[..., width:]
     return result.reshape(array.shape)
 
 
-def _pair_slices(width: int, *, interleaved: bool) -> tuple[slice, slice]:
+def pair_slices(width: int, *, interleaved: bool) -> tuple[slice, slice]:
     """Return where the first and the second features of all pairs are."""
     if interleaved:
         return slice(0, width, 2), slice(1, width, 2)

@@ -14,7 +14,7 @@ from ropewalk import _arrays, _core
 from ropewalk._arrays import Pairing
 from ropewalk._runtime import get_num_threads
 from ropewalk.frequencies import Frequencies, from_radians, standard
-from ropewalk.frequencies._standard import _given_or_standard, _standard
+from ropewalk.frequencies._standard import given_or_standard, standard_of
 
 _RADIAN = from_radians([1.0])
 
@@ -99,7 +99,7 @@ def rotary_tables(
     >>> round(float(abs(usual - exact).max()), 3)
     0.016
     """
-    turning = _given_or_standard(dim, base, frequencies)
+    turning = given_or_standard(dim, base, frequencies)
     _arrays.choice("angles", angles, ("exact", "float32"))
     rows, shape = _arrays.positions("positions", positions, turning.axes)
     dtype = _arrays.table_dtype(dtype, None)
@@ -230,9 +230,10 @@ def rotate(
     data = _arrays.data("x", x)
     turning = _turning(data, rotary_dim, base, frequencies)
     factor = turning.attention_factor
-    if inverse is not False and _arrays.boolean("inverse", inverse):
+    backwards = inverse is not False and _arrays.boolean("inverse", inverse)
+    if backwards:
         factor = 1.0 / factor
-    return _rotated("positions", data, positions, turning, pairing, inverse, factor, out)
+    return _rotated("positions", data, positions, turning, pairing, backwards, factor, out)
 
 
 def rerotate(
@@ -311,8 +312,8 @@ def _turning(
     """Return the frequencies of all features that are to be turned."""
     width = _arrays.rotary_width(data, rotary_dim)
     if frequencies is None:
-        return _standard(width, 10000.0) if base is None else standard(width, base=base)
-    turning = _given_or_standard(None, base, frequencies)
+        return standard_of(width, 10000.0) if base is None else standard(width, base=base)
+    turning = given_or_standard(None, base, frequencies)
     if 2 * len(turning) != width:
         what = "the last axis of x" if rotary_dim is None else "rotary_dim"
         msg = (
@@ -336,7 +337,7 @@ def _rotated(
     interleaved = _arrays.is_interleaved(pairing)
     threads = get_num_threads()
     plain = _core.rotate_plainly(
-        turning._turns, positions, data, out, interleaved, bool(inverse), factor, threads
+        turning._turns, positions, data, out, interleaved, inverse, factor, threads
     )
     if plain is not None:
         return plain
@@ -353,7 +354,6 @@ def _rotated(
     result, source, target = _arrays.row_result("x", data, out, positions, rows)
     if not target.size:
         return result
-    # Several heads are written by turns.
     streamed = _arrays.streams(target, out, threads, source=source)
     _core.rotate(
         turning._turns,
@@ -469,7 +469,6 @@ def rotate_by(
     result, source, target = _arrays.row_result("x", data, out, *tables)
     if not target.size:
         return result
-    # Several heads are written by turns.
     streamed = _arrays.streams(target, out, threads, source=source)
     _core.rotate_by(cosine_table, sine_table, source, target, interleaved, streamed, threads)
     return _arrays.filled(result, target)

@@ -7,7 +7,7 @@ from ropewalk import _arrays, _core
 from ropewalk._arrays import Pairing
 from ropewalk._runtime import get_num_threads
 from ropewalk.frequencies import Frequencies
-from ropewalk.frequencies._standard import _given_or_standard
+from ropewalk.frequencies._standard import given_or_standard
 
 
 def rotation_matrix(
@@ -69,7 +69,7 @@ def rotation_matrix(
     >>> bool((rw.rotation_matrix(3, 4) == rw.shift_matrix(3, 4).T).all())
     True
     """
-    turning = _given_or_standard(dim, base, frequencies)
+    turning = given_or_standard(dim, base, frequencies)
     interleaved = _arrays.is_interleaved(pairing)
     rows, shape = _arrays.positions("positions", positions, turning.axes)
     width = 2 * len(turning)
@@ -126,7 +126,7 @@ def rotation_blocks(
     array([[[-0.4161, -0.9093],
             [ 0.9093, -0.4161]]])
     """
-    turning = _given_or_standard(dim, base, frequencies)
+    turning = given_or_standard(dim, base, frequencies)
     rows, shape = _arrays.positions("positions", positions, turning.axes)
     shape = (*shape, len(turning), 2, 2)
     result = _arrays.empty(shape)
@@ -185,7 +185,7 @@ def phases(
     >>> bool(np.allclose(turned, rw.rotate(x, 5), rtol=0, atol=1e-15))
     True
     """
-    turning = _given_or_standard(dim, base, frequencies)
+    turning = given_or_standard(dim, base, frequencies)
     rows, shape = _arrays.positions("positions", positions, turning.axes)
     real = _arrays.empty((*shape, 2 * len(turning)))
     interleaved, sine_first, streamed, factor = True, False, False, turning.attention_factor

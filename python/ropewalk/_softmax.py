@@ -109,15 +109,7 @@ def softmax(
     result, source, target = _arrays.row_result("x", array, out, counts)
     streamed = _arrays.streams(target, out, threads, source=source)
     if array.size:
-        _core.softmax(
-            _with_last(source, along),
-            _with_last(target, along),
-            None if counts is None else _with_last(counts, along),
-            factor,
-            in_float64,
-            streamed,
-            threads,
-        )
+        _core.softmax(source, target, counts, along, factor, in_float64, streamed, threads)
     return _arrays.filled(result, target)
 
 
@@ -173,15 +165,9 @@ def logsumexp(x: ArrayLike, /, *, axis: int = -1, mask: ArrayLike | None = None)
     array = _arrays.data("x", x)
     along = _arrays.axis_of(axis, array)
     counts = _counts(mask, array)
-    source = _with_last(_arrays.aligned(array), along)
-    sums = _arrays.empty(source.shape[:-1])
+    sums = _arrays.empty(array.shape[:along] + array.shape[along + 1 :])
     if sums.size:
-        _core.logsumexp(
-            source,
-            sums,
-            None if counts is None else _with_last(counts, along),
-            get_num_threads(),
-        )
+        _core.logsumexp(_arrays.aligned(array), sums, counts, along, get_num_threads())
     with np.errstate(over="ignore"):
         return sums.astype(array.dtype, copy=False)
 
@@ -189,11 +175,6 @@ def logsumexp(x: ArrayLike, /, *, axis: int = -1, mask: ArrayLike | None = None)
 def _counts(mask: ArrayLike | None, x: NDArray[Any]) -> NDArray[np.bool_] | None:
     if mask is None:
         return None
-    array = _arrays.boolean_mask("mask", mask)
+    array = _arrays.boolean_mask(mask)
     _arrays.check_broadcast("mask", array.shape, x.shape, "the shape of x")
-    return np.broadcast_to(array, x.shape)
-
-
-def _with_last(array: NDArray[Any], axis: int) -> NDArray[Any]:
-    """Return a view whose last axis is that one."""
-    return array if axis == array.ndim - 1 else np.moveaxis(array, axis, -1)
+    return array

@@ -2,7 +2,6 @@
 
 import json
 import re
-import shutil
 from base64 import b64encode
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from playwright.sync_api import Browser, Dialog, Locator, Page, sync_playwright
+from playwright.sync_api import Browser, Dialog, Locator, Page
 
 from ropewalk.explorer._view import MODULE, STYLE, View
 
@@ -155,19 +154,6 @@ class Shown:
 def numbers(text: str) -> list[float]:
     plain = text.replace("\N{MINUS SIGN}", "-").replace("∞", "inf")
     return [float(one) for one in re.findall(r"-?(?:inf|\d+(?:\.\d+)?(?:e[-+]?\d+)?)", plain)]
-
-
-@pytest.fixture(scope="session")
-def chromium() -> Iterator[Browser]:
-    path = shutil.which("chromium")
-    if path is None:
-        pytest.skip("no chromium is installed here to show views in")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=path, args=["--no-sandbox"], timeout=180_000
-        )
-        yield browser
-        browser.close()
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ import pytest
 from matplotlib import image
 from playwright.sync_api import Page
 from tests.conftest import RunPython
+from tests.data import luminance
 from tests.explorer.conftest import Shown, numbers
 
 import ropewalk as rw
@@ -62,13 +63,6 @@ def test_they_are_in_a_saved_page_too(open_saved: Show, name: str) -> None:
     assert shown.page.title() == MARKUP
 
 
-def relative_luminance(colour: str) -> float:
-    """WCAG 2.2, definition of relative luminance."""
-    parts = [int(part) / 255 for part in re.findall(r"\d+", colour)[:3]]
-    red, green, blue = (p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts)
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
-
-
 def contrasts(page: Page) -> tuple[float, float]:
     """Return the luminance of the ground, and the least contrast of a text with it or a panel."""
     colours: dict[str, str] = page.locator(".ropewalk").evaluate(
@@ -82,7 +76,8 @@ def contrasts(page: Page) -> tuple[float, float]:
             return [name, colour];
           }))"""
     )
-    light = {name: relative_luminance(colour) for name, colour in colours.items()}
+    parts = {name: re.findall(r"\d+", colour)[:3] for name, colour in colours.items()}
+    light = {name: luminance([int(part) / 255 for part in rgb]) for name, rgb in parts.items()}
     found = []
     for ground, text in product(["ground", "panel"], ["text", "faint", "first", "second", "mark"]):
         dark, bright = sorted([light[ground], light[text]])

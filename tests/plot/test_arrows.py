@@ -95,7 +95,6 @@ def test_a_figure_is_made_only_where_none_is_given(ax: Axes) -> None:
     rw.plot.attention_arrows(WEIGHTS, TOKENS, ax=ax)
     assert plt.get_fignums() == []
     assert rw.plot.attention_arrows(WEIGHTS, TOKENS).figure is plt.gcf()
-    plt.close("all")
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ import itertools
 import math
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import matplotlib as mpl
 import numpy as np
@@ -15,6 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 from numpy.typing import NDArray
+from tests.data import luminance
 
 import ropewalk as rw
 
@@ -62,12 +62,6 @@ def legend_of(ax: Axes) -> list[str]:
     return [text.get_text() for legend in ax.figure.legends for text in legend.get_texts()]
 
 
-def luminance(colour: Any) -> float:
-    """Relative luminance of WCAG 2.2."""
-    channels = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in colour[:3]]
-    return float(np.dot([0.2126, 0.7152, 0.0722], channels))
-
-
 # All of them
 
 
@@ -79,7 +73,6 @@ def test_a_figure_is_made_only_where_none_is_given(draw: Drawing) -> None:
     made = draw()
     assert {ax.figure for ax in made} == {plt.gcf()}
     assert plt.gcf().get_size_inches()[0] == 6
-    plt.close("all")
 
 
 @pytest.mark.parametrize("style", ["default", "dark_background"])
@@ -260,14 +253,12 @@ def test_heads_are_a_grid_with_one_bar_of_colours() -> None:
     assert shown == [True, False, True, False]
     shown = [panel.xaxis.label.get_visible() for panel in panels]
     assert shown == [False, False, True, True]
-    plt.close("all")
 
 
 def test_every_column_of_a_grid_is_labelled_at_its_end() -> None:
     panels = rw.plot.attention_weights(np.full((5, 2, 2), 0.5))
     assert [panel.xaxis.label.get_visible() for panel in panels] == [False, False, True, True, True]
     assert len(panels[0].figure.axes) == 6
-    plt.close("all")
 
 
 @pytest.mark.parametrize(("heads", "columns"), [(12, 4), (32, 8)])
@@ -280,7 +271,6 @@ def test_many_heads_are_smaller_on_one_scale_and_their_titles_fit(heads: int, co
     assert len(figure.axes) == heads + 1
     for left, right in itertools.pairwise(panels[-columns:]):
         assert left.title.get_window_extent().x1 < right.title.get_window_extent().x0
-    plt.close("all")
 
 
 def test_a_mapping_gives_titles_letter_for_letter() -> None:
@@ -364,7 +354,6 @@ def test_masks_of_several_shapes_stand_side_by_side() -> None:
     assert [panel.get_title() for panel in panels] == list(masks)
     assert [panel.images[0].get_array().shape for panel in panels] == [(3, 5), (3, 3)]
     assert all(panel.yaxis.label.get_visible() for panel in panels)
-    plt.close("all")
 
 
 def test_a_mask_is_boolean() -> None:

@@ -64,7 +64,6 @@ def test_a_figure_is_made_only_where_none_is_given(ax: Axes, draw: Drawing) -> N
     assert draw(ax=ax) is ax
     assert plt.get_fignums() == []
     assert draw().figure is plt.gcf()
-    plt.close("all")
 
 
 @pytest.mark.parametrize("draw", DRAWINGS)

@@ -103,7 +103,6 @@ def test_a_figure_is_made_only_where_none_is_given(ax: Axes) -> None:
     rw.plot.wavelengths({"standard": standard(8)}, ax=ax)
     assert plt.get_fignums() == []
     assert rw.plot.wavelengths({"standard": standard(8)}).figure is plt.gcf()
-    plt.close("all")
 
 
 @pytest.mark.parametrize("schedules", [standard(8), [standard(8)]])

@@ -1,7 +1,5 @@
 """Every public figure is legible: in light and dark styles, in both languages, 600 pixels wide."""
 
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
 from matplotlib import pyplot as plt
@@ -12,6 +10,7 @@ from matplotlib.lines import Line2D
 from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 from numpy.typing import NDArray
+from tests.data import luminance
 from tests.plot.examples import EXAMPLES, figures_of
 
 import ropewalk as rw
@@ -20,12 +19,6 @@ from ropewalk._arrays import Lang
 names = pytest.mark.parametrize("name", rw.plot.__all__)
 styles = pytest.mark.parametrize("style", ["default", "dark_background"])
 languages = pytest.mark.parametrize("lang", ["en", "ja"])
-
-
-@pytest.fixture(autouse=True)
-def _screenless() -> Iterator[None]:
-    yield
-    plt.close("all")
 
 
 def drawn_with_texts_apart(
@@ -53,12 +46,7 @@ def beneath(pixels: NDArray[np.float64], box: Bbox) -> NDArray[np.float64]:
 
 def contrast(a: NDArray[np.float64], b: NDArray[np.float64]) -> float:
     """Contrast of two colours as WCAG 2.2 defines it, from 1 to 21."""
-
-    def luminance(colour: NDArray[np.float64]) -> float:
-        linear = np.where(colour <= 0.04045, colour / 12.92, ((colour + 0.055) / 1.055) ** 2.4)
-        return float(linear @ [0.2126, 0.7152, 0.0722])
-
-    dark, bright = sorted([luminance(np.asarray(a)), luminance(np.asarray(b))])
+    dark, bright = sorted([luminance(a), luminance(b)])
     return (bright + 0.05) / (dark + 0.05)
 
 

@@ -98,7 +98,7 @@ def window_mask(
         If `window` is no pair, an argument is out of the range above, `offset` is missing, or the
         result is larger than any memory.
     TypeError
-        If a length, an offset or a side of the window is no integer.
+        If a length, an offset or a side of the window is no integer, or `window` no tuple or list.
 
     See Also
     --------

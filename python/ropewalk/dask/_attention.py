@@ -120,8 +120,8 @@ def attention(
     dtype = common_dtype(arrays)
     arrays = {name: array.astype(dtype) for name, array in arrays.items()}
     query, key, value = arrays.values()
-    scores = {"mask": mask, "bias": bias}
-    of_pairs = {name: in_chunks(name, x) for name, x in scores.items() if x is not None}
+    arguments = {"mask": mask, "bias": bias}
+    of_scores = {name: in_chunks(name, x) for name, x in arguments.items() if x is not None}
     numbers = {"offset": offset, "key_lengths": key_lengths, "slopes": slopes, "sinks": sinks}
     small = {name: _arrays.converted(name, x) for name, x in numbers.items() if x is not None}
     problem = Problem(
@@ -131,7 +131,7 @@ def attention(
         scale=scale,
         softcap=softcap,
         precision=precision,
-        **{name: stand_in(array) for name, array in of_pairs.items()},
+        **{name: stand_in(array) for name, array in of_scores.items()},
         **small,
     )
 
@@ -140,14 +140,14 @@ def attention(
 
     # Every array has labels for its axes, aligned right as they broadcast.
     leading = leading_axes(len(problem.leading))
-    pairs = [*leading, "queries", "keys"]
+    scores = [*leading, "queries", "keys"]
     batch = leading[:-1] if len(leading) > 1 else leading
     labels = {
         "query": [*leading, "queries", "features"],
         "key": [*leading, "keys", "features"],
         "value": [*leading, "keys", "values"],
-        "mask": pairs,
-        "bias": pairs,
+        "mask": scores,
+        "bias": scores,
         "slopes": leading,
         "sinks": leading,
         "offset": batch,
@@ -161,7 +161,7 @@ def attention(
     }
     chunks |= {"queries": not_empty(query.chunks[-2]), "keys": not_empty(key.chunks[-2])}
     chunks |= {"features": query.shape[-1:], "values": value.shape[-1:]}
-    arrays |= of_pairs | {name: da.asarray(array) for name, array in small.items()}
+    arrays |= of_scores | {name: da.asarray(array) for name, array in small.items()}
     labels = {name: labels[name][-x.ndim :] if x.ndim else [] for name, x in arrays.items()}
     arrays = {name: aligned(x, labels[name], chunks) for name, x in arrays.items()}
 
@@ -176,7 +176,7 @@ def attention(
     of_data = ["features", "values"] if recompute else []
     parts = da.blockwise(
         _attended if recompute else _attended_to_held,
-        [*pairs, *of_data],
+        [*scores, *of_data],
         *blocks[:6],
         one_a_chunk(queries[:-1]),
         ["queries"],
@@ -187,7 +187,7 @@ def attention(
         *blocks[6:],
         align_arrays=False,
         adjust_chunks=dict.fromkeys(["keys", *of_data], 1),
-        meta=np.empty((0,) * (len(pairs) + len(of_data)), part),
+        meta=np.empty((0,) * (len(scores) + len(of_data)), part),
         names=[*arrays][3:],
         window=problem.window,
         scale=problem.scale,
@@ -202,7 +202,7 @@ def attention(
         _merged_rows(parts, queries, seen),
         [*leading, "queries"],
         new_axes={"values": value.shape[-1]},
-        meta=np.empty((0,) * len(pairs), dtype),
+        meta=np.empty((0,) * len(scores), dtype),
     )
 
 

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 import ropewalk as rw
 from ropewalk._attention import AttentionOptions
-from ropewalk._multi_head import Rotary
+from ropewalk._multi_head import Rotary, computed_dtype
 from ropewalk.dask._attention import attention
 from ropewalk.dask._chunks import Chunks, in_chunks, leading_axes, stand_in
 from ropewalk.dask._positions import axes_of, rotate
@@ -122,8 +122,7 @@ def multi_head_attention(
         precision=options.get("precision"),
         **stand_ins,
     )
-    wide = empty.dtype == np.float64 or options.get("precision") is not None
-    dtype = np.dtype(np.float64 if wide else np.float32)
+    dtype = computed_dtype(empty.dtype, options)
     dim = matrices["query_weight"].shape[-1] // heads
     of_heads = []
     for name, x in rows.items():

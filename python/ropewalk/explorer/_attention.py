@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from ropewalk import AttentionStages, _arrays, attention_stages
 from ropewalk.explorer._view import LARGEST_SIDE, Picture, View, packed
 from ropewalk.geometry import convex_hull
+from ropewalk.geometry._contraction import as_weights
 
 THUMBNAIL = 32  # most cells along the side of a thumbnail
 
@@ -262,7 +263,7 @@ def attention(
     ['weights']
     >>> page = view.html()
     """
-    given = weights if isinstance(weights, AttentionStages) else _checked_weights(weights)
+    given = weights if isinstance(weights, AttentionStages) else as_weights(weights)
     shape = _weights_of(given).shape
     if len(shape) < 2 or 0 in shape or max(shape[-2:]) > LARGEST_SIDE:
         msg = (
@@ -291,15 +292,6 @@ def _weights_of(given: NDArray[np.float64] | AttentionStages) -> NDArray[Any]:
     return given.weights if isinstance(given, AttentionStages) else given
 
 
-def _checked_weights(weights: ArrayLike) -> NDArray[np.float64]:
-    array = _arrays.data("weights", weights).astype(np.float64)
-    wrong = array[~((array >= 0) & (array <= 1))]
-    if wrong.size:
-        msg = f"weights must be from 0 to 1, got {wrong[0]}"
-        raise ValueError(msg)
-    return array
-
-
 def _checked_value(value: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.float64]:
     array = _arrays.data("value", value).astype(np.float64)
     if array.ndim < 2 or array.shape[-2] != shape[-1] or array.shape[-1] == 0:
@@ -313,7 +305,7 @@ def _checked_value(value: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.float
 
 
 def _checked_mask(mask: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.bool_]:
-    array = _arrays.boolean_mask("mask", mask, "a query sees a key")
+    array = _arrays.boolean_mask(mask, "a query sees a key")
     _arrays.check_broadcast("mask", array.shape, shape, "the shape of weights")
     return array
 

@@ -215,6 +215,6 @@ def encoding(
         base=_arrays.positive_number("base", base),
         schedule=schedule,
         factor=stretch,
-        trained_length=_arrays.positive_integer("trained_length", trained_length, 2**53),
+        trained_length=_arrays.context_length("trained_length", trained_length),
         title=title,
     )

@@ -8,9 +8,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from ropewalk import _arrays, rotary_tables, rotate_by
 from ropewalk._arrays import Pairing
+from ropewalk._pairing import pair_slices
 from ropewalk.explorer._view import Picture, View, packed
 from ropewalk.frequencies import Frequencies
-from ropewalk.frequencies._standard import _given_or_standard
+from ropewalk.frequencies._standard import one_axis
 
 LARGEST = 2**22  # most numbers of the turned query that a page is sent
 
@@ -65,12 +66,8 @@ class RotationView(View):
 
     def _hands(self, queries: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return pairs as points, the longest at distance 1."""
-        halves = (self._count, 2, -1)
-        pairs = (
-            queries.reshape(self._count, -1, 2)
-            if self._pairing == "interleaved"
-            else queries.reshape(halves).swapaxes(1, 2)
-        )
+        of_pairs = pair_slices(len(self._query), interleaved=self._pairing == "interleaved")
+        pairs = np.stack([queries[:, features] for features in of_pairs], axis=-1)
         hands: NDArray[np.float64] = pairs / np.linalg.norm(pairs[0], axis=-1).max()
         return hands
 
@@ -163,10 +160,7 @@ def rotation(
         msg = f"query and key must have the same length, got {dims[0]} and {dims[1]}"
         raise ValueError(msg)
     _arrays.is_interleaved(pairing)
-    chosen = _given_or_standard(_arrays.even_dim(dims[0]), base, frequencies)
-    if chosen.axes != 1:
-        msg = f"frequencies must have one axis, got {chosen.axes}"
-        raise ValueError(msg)
+    chosen = one_axis(_arrays.even_dim(dims[0]), base, frequencies)
     positions = _arrays.positive_integer("count", count, LARGEST // dims[0])
     if positions < 2:
         msg = f"count must be from 2, got {positions}"

@@ -3,7 +3,7 @@
 from decimal import Decimal, localcontext
 
 from ropewalk import _arrays
-from ropewalk.frequencies._frequencies import DIGITS, Frequencies, context_length
+from ropewalk.frequencies._frequencies import DIGITS, Frequencies
 from ropewalk.frequencies._standard import geometric
 
 
@@ -173,8 +173,8 @@ def dynamic_ntk(
     """
     dim, base = _dim_of_ntk(dim), _arrays.positive_number("base", base)
     factor = _arrays.positive_number("factor", factor)
-    trained_length = context_length("trained_length", trained_length)
-    length = context_length("length", length)
+    trained_length = _arrays.context_length("trained_length", trained_length)
+    length = _arrays.context_length("length", length)
     with localcontext(DIGITS):
         stretch = Decimal(max(length, trained_length)) / trained_length
         turns = _with_larger_base(dim, 1 + Decimal(factor) * (stretch - 1), base)
@@ -255,7 +255,7 @@ def llama3(
     """
     dim, base = _arrays.even_dim(dim), _arrays.positive_number("base", base)
     factor = _arrays.positive_number("factor", factor)
-    trained_length = context_length("trained_length", trained_length)
+    trained_length = _arrays.context_length("trained_length", trained_length)
     low = _arrays.positive_number("low_frequency_factor", low_frequency_factor)
     high = _arrays.positive_number("high_frequency_factor", high_frequency_factor)
     if low > high:

@@ -163,11 +163,6 @@ class Frequencies:
         return f"<Frequencies {self._scaling}: {pairs}{axes}, {reach}{attention}>"
 
 
-def context_length(name: str, value: int) -> int:
-    """Return a length of a context (tokens): from 1 to 2**53."""
-    return _arrays.positive_integer(name, value, _arrays.LARGEST_POSITION)
-
-
 def sine(angle: Decimal) -> Decimal:
     """Return the sine of an angle (radians) of at most 2**53 in size, within 1e-70 relatively."""
     with localcontext(Context(prec=110)):

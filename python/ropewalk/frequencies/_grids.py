@@ -16,7 +16,7 @@ from ropewalk.frequencies._frequencies import (
     cosine,
     sine,
 )
-from ropewalk.frequencies._standard import _given_or_standard, geometric
+from ropewalk.frequencies._standard import geometric, one_axis
 
 Layout = Literal["restarted", "dealt", "alternating"]
 
@@ -139,9 +139,9 @@ def axial(
         if _arrays.boolean("turns", turns):
             table = [turn * TWO_PI for turn in table]
         scaling = f"axial({dim}, {options}, layout={layout!r}, turns={turns}, base={base})"
-        one_axis = Frequencies._of_turns(table, scaling=scaling)
+        schedule = Frequencies._of_turns(table, scaling=scaling)
     owners = [i % axes for i in range(pairs)] if layout == "alternating" else contiguous
-    return one_axis._on_axes(owners, axes, scaling)
+    return schedule._on_axes(owners, axes, scaling)
 
 
 def mrope(
@@ -217,10 +217,7 @@ def mrope(
            [0.   , 0.1  , 0.   , 0.   ],
            [0.   , 0.   , 0.01 , 0.   ]])
     """
-    shared = _given_or_standard(dim, base, frequencies)
-    if shared.axes > 1:
-        msg = f"frequencies must have one axis, got {shared.axes}"
-        raise ValueError(msg)
+    shared = one_axis(dim, base, frequencies)
     sizes = _sections(sections, len(shared))
     axes = len(sizes)
     if _arrays.boolean("interleaved", interleaved):

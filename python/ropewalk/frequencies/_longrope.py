@@ -5,7 +5,7 @@ from decimal import Decimal, localcontext
 from numpy.typing import ArrayLike
 
 from ropewalk import _arrays
-from ropewalk.frequencies._frequencies import DIGITS, Frequencies, context_length
+from ropewalk.frequencies._frequencies import DIGITS, Frequencies
 from ropewalk.frequencies._standard import geometric
 
 
@@ -98,8 +98,8 @@ def longrope(
     dim, base = _arrays.even_dim(dim), _arrays.positive_number("base", base)
     short = _factors("short_factors", short_factors, dim // 2)
     long = _factors("long_factors", long_factors, dim // 2)
-    trained_length = context_length("trained_length", trained_length)
-    beyond = length is not None and context_length("length", length) > trained_length
+    trained_length = _arrays.context_length("trained_length", trained_length)
+    beyond = length is not None and _arrays.context_length("length", length) > trained_length
     with localcontext(DIGITS):
         kept = geometric(dim // 2, Decimal(base))
         turns = [turn / f for turn, f in zip(kept, long if beyond else short, strict=True)]
@@ -129,7 +129,7 @@ def _longrope_attention_factor(
     if factor is not None:
         stretch = Decimal(_arrays.positive_number("factor", factor))
     elif max_length is not None:
-        stretch = Decimal(context_length("max_length", max_length)) / trained_length
+        stretch = Decimal(_arrays.context_length("max_length", max_length)) / trained_length
     else:
         msg = "one of max_length, factor and attention_factor must be given in longrope, got none"
         raise ValueError(msg)

@@ -61,11 +61,12 @@ def standard(dim: int, /, *, base: float = 10000.0) -> Frequencies:
     >>> rw.frequencies.standard(8).radians
     array([1.   , 0.1  , 0.01 , 0.001])
     """
-    return _standard(_arrays.even_dim(dim), _arrays.positive_number("base", base))
+    return standard_of(_arrays.even_dim(dim), _arrays.positive_number("base", base))
 
 
 @lru_cache(maxsize=64)
-def _standard(dim: int, base: float) -> Frequencies:
+def standard_of(dim: int, base: float) -> Frequencies:
+    """Return standard frequencies of a width and a base that are checked."""
     with localcontext(DIGITS):
         turns = geometric(dim // 2, Decimal(base))
         return Frequencies._of_turns(turns, scaling=f"standard({dim}, base={base})")
@@ -346,7 +347,7 @@ def _fade(k: int, pairs: int) -> Decimal:
     return sine(TWO_PI * (pairs - 1 - k) / (4 * (pairs - 1))) ** 2
 
 
-def _given_or_standard(
+def given_or_standard(
     dim: int | None, base: float | None, frequencies: Frequencies | None
 ) -> Frequencies:
     """Return what the arguments `dim`, `base` and `frequencies` of a function say together."""
@@ -355,7 +356,7 @@ def _given_or_standard(
             msg = "dim must be given where frequencies is not"
             raise TypeError(msg)
         if base is None:
-            return _standard(_arrays.even_dim(dim), 10000.0)
+            return standard_of(_arrays.even_dim(dim), 10000.0)
         return standard(dim, base=base)
     if not isinstance(frequencies, Frequencies):  # what a type checker would have said
         msg = (  # type: ignore[unreachable]
@@ -370,3 +371,12 @@ def _given_or_standard(
         msg = f"dim must be {2 * len(frequencies)}, twice the pairs of frequencies, got {dim}"
         raise ValueError(msg)
     return frequencies
+
+
+def one_axis(dim: int | None, base: float | None, frequencies: Frequencies | None) -> Frequencies:
+    """Return the frequencies that the arguments say, of positions with one coordinate."""
+    turning = given_or_standard(dim, base, frequencies)
+    if turning.axes > 1:
+        msg = f"frequencies must have one axis, got {turning.axes}"
+        raise ValueError(msg)
+    return turning

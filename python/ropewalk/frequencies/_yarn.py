@@ -4,7 +4,7 @@ import math
 from decimal import Decimal, localcontext
 
 from ropewalk import _arrays
-from ropewalk.frequencies._frequencies import DIGITS, TWO_PI, Frequencies, context_length
+from ropewalk.frequencies._frequencies import DIGITS, TWO_PI, Frequencies
 from ropewalk.frequencies._standard import geometric
 
 
@@ -110,7 +110,7 @@ def yarn(
         msg = f"base must be above 1 in yarn, got {base}"
         raise ValueError(msg)
     factor = _arrays.positive_number("factor", factor)
-    trained_length = context_length("trained_length", trained_length)
+    trained_length = _arrays.context_length("trained_length", trained_length)
     beta_fast = _arrays.positive_number("beta_fast", beta_fast)
     beta_slow = _arrays.positive_number("beta_slow", beta_slow)
     if beta_fast < beta_slow:

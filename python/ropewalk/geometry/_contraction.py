@@ -65,7 +65,7 @@ def dobrushin(weights: ArrayLike, /) -> float:
     0.5
     """
     array = as_points("weights", weights)
-    check_shares("weights", array)
+    check_shares(array)
     return max(float(np.abs(array[i:] - array[i]).sum(axis=1).max()) for i in range(len(array))) / 2
 
 
@@ -152,13 +152,23 @@ def iterate_attention(
     return every
 
 
-def check_shares(name: str, weights: NDArray[np.float64]) -> None:
+def check_shares(weights: NDArray[np.float64]) -> None:
     """Refuse weights that are negative, or whose rows do not sum to 1."""
     if (weights < 0).any():
-        msg = f"{name} must not be negative, got {weights.min()}"
+        msg = f"weights must not be negative, got {weights.min()}"
         raise ValueError(msg)
     sums = weights.sum(axis=-1).reshape(-1)
     furthest = sums[np.abs(sums - 1).argmax()]
     if abs(furthest - 1) > ROW_SUMS:
-        msg = f"{name} must have rows that sum to 1, got a row that sums to {furthest:.6g}"
+        msg = f"weights must have rows that sum to 1, got a row that sums to {furthest:.6g}"
         raise ValueError(msg)
+
+
+def as_weights(weights: ArrayLike) -> NDArray[np.float64]:
+    """Return weights, each from 0 to 1, whose rows a sink may leave below 1."""
+    array = _arrays.data("weights", weights).astype(np.float64)
+    wrong = array[~((array >= 0) & (array <= 1))]
+    if wrong.size:
+        msg = f"weights must be from 0 to 1, got {wrong[0]}"
+        raise ValueError(msg)
+    return array

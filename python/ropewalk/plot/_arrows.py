@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from ropewalk import _arrays
 from ropewalk._arrays import Lang
+from ropewalk.geometry._contraction import as_weights
 from ropewalk.plot import _canvas
-from ropewalk.plot._attention import _checked_weights
 from ropewalk.plot._canvas import COLOURS, Words
 
 WIDEST = 7.0  # of an arrow, whose weight is 1 (points)
@@ -79,7 +79,7 @@ def attention_arrows(
     >>> [arrow.get_linewidth() for arrow in ax.patches]
     [1.75, 5.25, 7.0]
     """
-    array = _checked_weights(weights)
+    array = as_weights(weights)
     if array.ndim != 2 or array.size == 0:
         msg = (
             "weights must have shape (query length, key length) and not be empty, "

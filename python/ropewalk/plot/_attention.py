@@ -10,9 +10,10 @@ from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap, Normalize
 from numpy.typing import ArrayLike, NDArray
 
-from ropewalk import AttentionStages, _arrays
+from ropewalk import AttentionStages
 from ropewalk._arrays import Lang
 from ropewalk._attention_problem import visible
+from ropewalk.geometry._contraction import as_weights
 from ropewalk.plot import _canvas, _maps
 from ropewalk.plot._canvas import COLOURS, Words
 from ropewalk.plot._maps import AROUND_ZERO, FROM_ZERO, HATCHED
@@ -84,7 +85,7 @@ def attention_weights(
     >>> [text.get_text() for text in ax.texts]
     ['1.00', '0.33', '0.67']
     """
-    maps = _titled_maps("weights", weights, _checked_weights, lang)
+    maps = _titled_maps("weights", weights, as_weights, lang)
     names = [_names(values.shape, tokens, key_tokens) for _, values in maps]
     panels = _canvas.panels(
         ax, len(maps), lang, lambda: _panels([values.shape for _, values in maps])
@@ -264,15 +265,6 @@ def attention_mask(
         _label(panel, title, name, lang)
     _maps.legend(panels, {"sees": {"facecolor": COLOURS[0]}, "masked": HATCHED}, lang)
     return panels
-
-
-def _checked_weights(weights: ArrayLike) -> NDArray[np.float64]:
-    array = _arrays.data("weights", weights).astype(np.float64)
-    wrong = array[~((array >= 0) & (array <= 1))]
-    if wrong.size:
-        msg = f"weights must be from 0 to 1, got {wrong[0]}"
-        raise ValueError(msg)
-    return array
 
 
 def _titled_maps(

@@ -19,6 +19,7 @@ WIDTH = 6.0  # of a new figure (inches)
 
 # Okabe and Ito, 2008: told apart by colour-blind readers too. One colour a pair.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
+BLUE, ORANGE, GREEN = COLOURS[:3]
 
 LARGEST = 1e100  # of a number in a drawing
 FAINT = "0.6"  # told from a light and from a dark background

@@ -10,9 +10,8 @@ from numpy.typing import ArrayLike
 from ropewalk import _arrays
 from ropewalk.geometry._points import as_points
 from ropewalk.plot import _canvas
-from ropewalk.plot._canvas import CENTRED, COLOURS, FAINT, SHADE
+from ropewalk.plot._canvas import BLUE, CENTRED, FAINT, GREEN, ORANGE, SHADE
 
-BLUE, ORANGE, GREEN = COLOURS[:3]
 LETTER = 0.65  # width of a digit, in sizes of the font
 LARGEST_FONT = 11.0  # of the numbers of a matrix (points)
 

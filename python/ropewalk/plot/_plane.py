@@ -16,10 +16,9 @@ from ropewalk import geometry
 from ropewalk._arrays import Lang
 from ropewalk.geometry._points import as_plane
 from ropewalk.plot import _canvas
-from ropewalk.plot._canvas import CENTRED, COLOURS, FAINT, SHADE
+from ropewalk.plot._canvas import BLUE, CENTRED, FAINT, ORANGE, SHADE
 from ropewalk.plot._rotation import DARK_TO_LIGHT
 
-BLUE, ORANGE, GREEN = COLOURS[:3]
 LOOKS: dict[str, dict[str, Any]] = {
     "values": {"color": BLUE, "linestyle": "-", "marker": "o"},
     "outputs": {"color": ORANGE, "linestyle": "--", "marker": "s"},

@@ -14,8 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from ropewalk import _arrays, phases, rotary_tables, rotate
 from ropewalk._arrays import Lang, Pairing
+from ropewalk._pairing import pair_slices
 from ropewalk.frequencies import Frequencies
-from ropewalk.frequencies._standard import _given_or_standard
+from ropewalk.frequencies._standard import one_axis
 from ropewalk.geometry._points import as_reals
 from ropewalk.plot import _canvas
 from ropewalk.plot._canvas import COLOURS, LINES
@@ -102,11 +103,12 @@ def rotation(
         raise ValueError(msg)
     default = [_canvas.words("pair {}", lang, pair) for pair in chosen]
     titles = _canvas.own_words(labels, default, lang)
-    stride, partner = (2, 1) if _arrays.is_interleaved(pairing) else (1, count)
+    of_pairs = pair_slices(2 * count, interleaved=_arrays.is_interleaved(pairing))
+    first, second = (values[:, features] for features in of_pairs)
     ax = _canvas.axes(ax, 2.2, lang)
     for place, (pair, title) in enumerate(zip(chosen, titles, strict=True)):
         centre = BETWEEN_CENTRES * place
-        arrows = values[:, [stride * pair, stride * pair + partner]].T
+        arrows = np.stack([first[:, pair], second[:, pair]])
         longest = float(np.hypot(*arrows).max()) or 1.0
         ax.add_patch(Circle((centre, 0), 1, fill=False, color="0.75"))
         drawn = ax.quiver(
@@ -215,7 +217,7 @@ def score_by_distance(
     if not lengths.all():
         msg = "query and key must not be zero, got a vector of length 0"
         raise ValueError(msg)
-    turning = _one_axis(queries.shape[1], base, frequencies)
+    turning = one_axis(queries.shape[1], base, frequencies)
     apart = _line("distances", distances)
     names = None if labels is None else _canvas.own_words(labels, [{}] * len(queries), lang)
     fixed = rotate(keys, 0, frequencies=turning, pairing=pairing)
@@ -296,7 +298,7 @@ def angle_error(
     >>> ax.get_xscale(), ax.get_yscale()
     ('log', 'log')
     """
-    turning = _one_axis(dim, base, frequencies)
+    turning = one_axis(dim, base, frequencies)
     at = _line("positions", positions)
     if not (at > 0).all():
         msg = f"positions must be above 0 on a logarithmic scale, got {at[~(at > 0)][0]}"
@@ -315,14 +317,6 @@ def angle_error(
     ax.yaxis.label.set(**_canvas.words("error of the angle (radians)", lang))
     ax.spines[["top", "right"]].set_visible(False)
     return ax
-
-
-def _one_axis(dim: int | None, base: float | None, frequencies: Frequencies | None) -> Frequencies:
-    turning = _given_or_standard(dim, base, frequencies)
-    if turning.axes > 1:
-        msg = f"frequencies must have one axis, got {turning.axes}"
-        raise ValueError(msg)
-    return turning
 
 
 def _line(name: str, values: ArrayLike | range) -> NDArray[Any]:

@@ -89,8 +89,7 @@ def wavelengths(
             )
             raise TypeError(msg)
     if trained_length is not None:
-        largest = _arrays.LARGEST_POSITION
-        trained_length = _arrays.positive_integer("trained_length", trained_length, largest)
+        trained_length = _arrays.context_length("trained_length", trained_length)
     ax = _canvas.axes(ax, 3.8, lang)
     curves, names = [], []
     for i, (name, frequencies) in enumerate(schedules.items()):

@@ -12,9 +12,7 @@ from ropewalk import _arrays
 from ropewalk._arrays import Lang
 from ropewalk.geometry._points import as_direction, norms
 from ropewalk.plot import _canvas
-from ropewalk.plot._canvas import CENTRED, COLOURS, FAINT, SHADE, Words
-
-BLUE, ORANGE, GREEN = COLOURS[:3]
+from ropewalk.plot._canvas import BLUE, CENTRED, FAINT, GREEN, ORANGE, SHADE, Words
 
 
 def right_triangle(

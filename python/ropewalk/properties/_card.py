@@ -80,7 +80,8 @@ class Scorecard:
     def __getitem__(self, names: tuple[str, str]) -> Cell:
         if not isinstance(names, tuple) or len(names) != 2:  # type: ignore[redundant-expr]
             msg = f"a cell must be named by a pair (encoding, property), got {names!r}"  # type: ignore[unreachable]
-            raise ValueError(msg)
+            error = ValueError if isinstance(names, tuple) else TypeError
+            raise error(msg)
         encoding, wanted = names
         _arrays.choice("encoding", encoding, self.encodings)
         _arrays.choice("property", wanted, self.properties)

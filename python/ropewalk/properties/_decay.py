@@ -9,8 +9,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from ropewalk import _arrays, sinusoidal_encoding
 from ropewalk._arrays import Pairing
+from ropewalk._pairing import pair_slices
 from ropewalk.frequencies import Frequencies
-from ropewalk.properties._measurement import one_axis, reals
+from ropewalk.frequencies._standard import one_axis
+from ropewalk.properties._measurement import reals
 
 BLOCK = 1 << 20  # hands at a time
 
@@ -189,7 +191,5 @@ def _hands(distances: ArrayLike | range, frequencies: Frequencies) -> NDArray[np
 
 
 def _complex(x: NDArray[np.float64], interleaved: bool) -> NDArray[np.complex128]:
-    pairs = x.shape[-1] // 2
-    if interleaved:
-        return x[..., ::2] + 1j * x[..., 1::2]
-    return x[..., :pairs] + 1j * x[..., pairs:]
+    first, second = pair_slices(x.shape[-1], interleaved=interleaved)
+    return x[..., first] + 1j * x[..., second]

@@ -98,7 +98,7 @@ def fitted_shift(table: ArrayLike, shift: int = 1, /, *, affine: bool = False) -
     >>> bool(fitted_shift(rw.integer_encoding(range(256), 4), affine=True).residual < 1e-10)
     True
     """
-    rows = rows_of_reals("table", table)
+    rows = rows_of_reals(table)
     shift = _arrays.integer("shift", shift)
     if not 1 <= shift < len(rows):
         msg = f"shift must be from 1 to {len(rows) - 1}, below the rows of table, got {shift}"
@@ -237,8 +237,8 @@ def length_independence(
     >>> length_independence(lambda n: rw.integer_encoding(range(n), 8, length=n), 10, 20)
     Measurement(value=0.45, bound=0.0)
     """
-    length = _arrays.positive_integer("length", length, _arrays.LARGEST_POSITION)
-    longer = _arrays.positive_integer("longer", longer, _arrays.LARGEST_POSITION)
+    length = _arrays.context_length("length", length)
+    longer = _arrays.context_length("longer", longer)
     if longer < length:
         msg = f"longer must be at least the length {length}, got {longer}"
         raise ValueError(msg)

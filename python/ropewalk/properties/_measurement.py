@@ -7,8 +7,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ropewalk import _arrays
-from ropewalk.frequencies import Frequencies
-from ropewalk.frequencies._standard import _given_or_standard
 from ropewalk.geometry._points import as_reals
 
 
@@ -57,22 +55,13 @@ def table_of_reals(name: str, values: ArrayLike) -> NDArray[np.float64]:
     return table
 
 
-def rows_of_reals(name: str, values: ArrayLike) -> NDArray[np.float64]:
+def rows_of_reals(table: ArrayLike) -> NDArray[np.float64]:
     """Return a table of two rows or more."""
-    table = table_of_reals(name, values)
-    if len(table) < 2:
-        msg = f"{name} must have two rows or more, got shape {table.shape}"
+    rows = table_of_reals("table", table)
+    if len(rows) < 2:
+        msg = f"table must have two rows or more, got shape {rows.shape}"
         raise ValueError(msg)
-    return table
-
-
-def one_axis(dim: int | None, base: float | None, frequencies: Frequencies | None) -> Frequencies:
-    """Return the frequencies that the arguments say, of positions with one coordinate."""
-    turning = _given_or_standard(dim, base, frequencies)
-    if turning.axes > 1:
-        msg = f"frequencies must have one axis, got {turning.axes}"
-        raise ValueError(msg)
-    return turning
+    return rows
 
 
 def generator(seed: int | np.random.Generator) -> np.random.Generator:

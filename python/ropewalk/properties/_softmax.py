@@ -187,12 +187,13 @@ def softmax_order(x: ArrayLike, /, *, softmax: Softmax = softmax) -> Measurement
     3.0
     """
     logits = reals("x", x)
-    order = np.argsort(logits, axis=-1, kind="stable")
-    sorted_logits = np.take_along_axis(logits, order, axis=-1)
-    weights = np.take_along_axis(softmax(logits), order, axis=-1)
-    equal = sorted_logits[..., 1:] == sorted_logits[..., :-1]
-    kept = weights[..., 1:] >= weights[..., :-1]
-    kept &= ~equal | (weights[..., 1:] == weights[..., :-1])
+    rows, weights = _rows(logits), _rows(softmax(logits))
+    order = np.argsort(rows, axis=-1, kind="stable")
+    rows = np.take_along_axis(rows, order, axis=-1)
+    weights = np.take_along_axis(weights, order, axis=-1)
+    equal = rows[:, 1:] == rows[:, :-1]
+    kept = weights[:, 1:] >= weights[:, :-1]
+    kept &= ~equal | (weights[:, 1:] == weights[:, :-1])
     return Measurement(float(np.count_nonzero(~kept)), 0.0)
 
 
@@ -245,12 +246,16 @@ def softmax_ratio(x: ArrayLike, /, *, softmax: Softmax = softmax) -> Measurement
     False
     """
     logits = reals("x", x)
-    top = logits.argmax(axis=-1, keepdims=True)
-    wide = logits.astype(np.float64)
-    weights = softmax(logits).astype(np.float64)
+    wide, weights = (_rows(each.astype(np.float64)) for each in (logits, softmax(logits)))
+    top = wide.argmax(axis=-1, keepdims=True)
     below = wide - np.take_along_axis(wide, top, axis=-1)
     seen = (below == 0) | ~(weights < np.finfo(logits.dtype).tiny)
     with np.errstate(divide="ignore", invalid="ignore"):  # what is no softmax may give no ratios
         ratios = weights / np.take_along_axis(weights, top, axis=-1)
         error = np.log(ratios[seen]) - below[seen]
     return Measurement(largest(error), (4 * largest(below) + 8) * unit(logits))
+
+
+def _rows(x: NDArray[Any]) -> NDArray[Any]:
+    """Return rows in two dimensions: `take_along_axis` has no more than 32."""
+    return x.reshape(-1, x.shape[-1])

@@ -48,7 +48,7 @@ def entropy(weights: ArrayLike, /) -> NDArray[np.float64]:
     array([1.3863, 0.6931, 0.    ])
     """
     w = reals("weights", weights).astype(np.float64)
-    check_shares("weights", w)
+    check_shares(w)
     return _entropy(w)
 
 
@@ -134,9 +134,11 @@ def temperature(x: ArrayLike, /, *, scales: ArrayLike) -> Temperature:
     if math.isinf(math.prod(farthest)):
         msg = f"x * scales must be finite, got {farthest[0]} * {farthest[1]}"
         raise ValueError(msg)
-    weights = np.stack([softmax(logits, scale=scale) for scale in factors.tolist()])
+    weights = [softmax(logits, scale=scale) for scale in factors.tolist()]
     return Temperature(
-        factors.astype(np.float64), _entropy(weights), weights.max(axis=-1).astype(np.float64)
+        factors.astype(np.float64),
+        np.stack([_entropy(each) for each in weights]),
+        np.stack([each.max(axis=-1) for each in weights]).astype(np.float64),
     )
 
 

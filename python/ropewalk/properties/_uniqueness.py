@@ -11,8 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 from ropewalk import _arrays, sinusoidal_encoding
 from ropewalk.frequencies import Frequencies
 from ropewalk.frequencies._frequencies import DIGITS
+from ropewalk.frequencies._standard import one_axis
 from ropewalk.geometry._points import norms
-from ropewalk.properties._measurement import one_axis, reals, rows_of_reals
+from ropewalk.properties._measurement import reals, rows_of_reals
 
 BLOCK = 1 << 20  # numbers at a time
 
@@ -84,7 +85,7 @@ def closest_rows(table: ArrayLike, /) -> ClosestRows:
     >>> closest_rows(rw.sinusoidal_encoding(range(1000), 2, dtype="float16"))
     ClosestRows(distance=0.0, rows=(2, 712))
     """
-    rows = rows_of_reals("table", table)
+    rows = rows_of_reals(table)
     _, first, inverse = np.unique(rows, axis=0, return_index=True, return_inverse=True)
     earliest = first[inverse.reshape(-1)]
     repeats = np.flatnonzero(earliest != np.arange(len(rows)))
