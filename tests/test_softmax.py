@@ -250,6 +250,21 @@ def test_where_columns_are_far_apart(dtype: str, shape: tuple[int, int], apart: 
         assert (out[:, -3:] == 7).all()
 
 
+@pytest.mark.parametrize("x", [0.0, 1e-7, -1e-20, 0.1, -0.004, 0.0039, 5.3, -88.7, 700.0, -1e4])
+@dtypes
+def test_the_log_of_a_sum_of_one_is_that_one(dtype: str, x: float) -> None:
+    one = np.array(x, DTYPES[dtype])
+    row = np.full((3, 70), -INF, DTYPES[dtype])
+    row[:, 33] = one
+    for logs in (
+        rw.logsumexp(one.reshape(1)),
+        rw.logsumexp(row),
+        rw.logsumexp(row.T.copy(), axis=0),
+        rw.logsumexp(np.full_like(row, one), mask=row > -INF),
+    ):
+        assert (logs == one).all()
+
+
 @dtypes
 def test_the_log_of_a_sum_does_not_depend_on_other_columns(dtype: str) -> None:
     """The sums of some overflow, and their greatest elements are looked for; not of others."""

@@ -75,8 +75,8 @@ struct Power {
     }
 };
 
-// e^x for x <= 0, and 0 where that is below 2^-100 (float32) or no normal number (float64). NaN
-// stays NaN.
+// e^x for x up to 709, and 0 where that is below 2^-100 (float32) or no normal number (float64).
+// NaN stays NaN.
 template <class S, class T>
 [[gnu::always_inline]] inline VectorOf<S, T> exponential(VectorOf<S, T> x) {
     const Power<S, T> power(x);

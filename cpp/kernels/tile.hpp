@@ -102,9 +102,9 @@ struct AttentionKernels {
     void (*weigh_row)(const T* logits, std::int64_t keys, T maximum, double sum, T* weights);
 };
 
-// What softmax knows of rows before, from call to call: their greatest element, roughly, and how
-// much oftener than not that was too far from the greatest of the next ones. Results do not depend
-// on it.
+// What softmax knows of the rows or columns of a task before: their greatest element, roughly, and
+// how much oftener than not that was too far from the greatest of the next ones. Results do not
+// depend on it.
 struct Guess {
     static constexpr double least_sum = 0x1p26, greatest_sum = 0x1p96; // of weights that it suits
     static constexpr int most_wrong = 3; // times more than right, or guesses do not pay

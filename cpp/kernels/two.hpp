@@ -18,14 +18,12 @@ struct Two {
     };
 
     static constexpr bool scales_to_infinity = S::scales_to_infinity;
-    static constexpr int floats = sizeof(typename S::F32) / sizeof(float), doubles = floats / 2;
+    static constexpr int doubles = sizeof(typename S::F32) / sizeof(double);
 
     static F32 all(float x) { return {S::all(x), S::all(x)}; }
     static F64 all(double x) { return {S::all(x), S::all(x)}; }
     // One behind the other.
-    static F32 get(const float* p) { return {S::get(p), S::get(p + floats)}; }
     static F64 get(const double* p) { return {S::get(p), S::get(p + doubles)}; }
-    static void put(float* p, F32 v) { S::put(p, v.first), S::put(p + floats, v.second); }
     static void put(double* p, F64 v) { S::put(p, v.first), S::put(p + doubles, v.second); }
 
     template <class Pair>

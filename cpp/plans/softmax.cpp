@@ -331,12 +331,14 @@ void softmax_in(const Kernels& kernels, Softmax s, Strided<void> y, Stores store
 }
 
 // Logarithms of sums, and whether there are all: NaN where terms may be missing, or may have been
-// too large, so that they are summed again, beside the greatest.
+// too large, or where the logarithm is so small that the roundings of the sum would show in
+// float32, as in that of one element; there they are summed again, beside the greatest.
 bool take_logs(const Kernels& kernels, const double* sums, std::int64_t count, double* logs) {
+    constexpr double least = 0x1p-8;
     bool all = true;
     kernels.logarithms(sums, count, logs);
     for (std::int64_t i = 0; i < count; ++i)
-        if (!(sums[i] >= 0x1p-900 && sums[i] <= 0x1p1000)) {
+        if (!(sums[i] >= 0x1p-900 && sums[i] <= 0x1p1000 && std::abs(logs[i]) >= least)) {
             logs[i] = std::numeric_limits<double>::quiet_NaN();
             all = false;
         }
@@ -385,12 +387,16 @@ void logsumexp(const Kernels& kernels, const Softmax& given, double* logs, int t
         result.strides[axis] = stride;
     join_axes(s, result.strides);
     constexpr std::int64_t at_once = SoftmaxColumns<double>::most_columns;
+    // Those of float64 would show the roundings of the sum everywhere.
+    const bool directly = s.type != Type::float64;
     if (has_columns(s, result.strides, side_by_side, s.x.step == 1 ? 24 : 48)) {
         const SoftmaxElements<double> e(kernels, s);
         each_column(e, nullptr, threads, [&](auto& part, std::int64_t index) {
             double found[at_once];
-            sum_directly(part);
-            if (!take_logs(kernels, part.totals(), part.count(), found)) {
+            std::fill_n(found, part.count(), std::numeric_limits<double>::quiet_NaN());
+            if (directly)
+                sum_directly(part);
+            if (!directly || !take_logs(kernels, part.totals(), part.count(), found)) {
                 sum_parts(part);
                 for (std::int64_t i = 0; i < part.count(); ++i)
                     if (std::isnan(found[i]))
@@ -407,8 +413,8 @@ void logsumexp(const Kernels& kernels, const Softmax& given, double* logs, int t
                                const SoftmaxRoom<double>& room) {
         for (; begin < end; begin += at_once) {
             const std::int64_t count = std::min(at_once, end - begin);
-            double sums[at_once], found[at_once];
-            for (std::int64_t i = 0; i < count; ++i) {
+            double sums[at_once] = {}, found[at_once];
+            for (std::int64_t i = 0; i < count && directly; ++i) {
                 SoftmaxRow<double> row(e, begin + i, nullptr, room);
                 sum_directly(row);
                 sums[i] = *row.totals();

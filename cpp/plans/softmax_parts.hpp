@@ -16,7 +16,7 @@ namespace ropewalk {
 // Elements of a part: the second cache holds their weights.
 constexpr std::int64_t part_elements = 65536;
 static_assert(part_elements % summed_elements == 0);
-// Kernels take columns in multiples of that, and have as many lanes of sums.
+// Lanes of sums, and columns of a vector.
 constexpr std::int64_t side_by_side = 16;
 
 template <class T>
