@@ -36,10 +36,11 @@ void each_task(const Softmax& s, std::int64_t count, std::int64_t elements,
     rooms.reserve(workers);
     for (std::size_t i = 0; i < workers; ++i)
         rooms.emplace_back(SoftmaxRoom<T>::doubles(held));
+    std::vector<Guess> guesses(workers);
     Interruption interruption;
     const auto run = [&](std::int64_t index, int worker) {
-        const SoftmaxRoom<T> room(rooms[static_cast<std::size_t>(worker)], held, worker,
-                                  interruption);
+        const auto own = static_cast<std::size_t>(worker);
+        const SoftmaxRoom<T> room(rooms[own], held, worker, interruption, guesses[own]);
         task(index * most, std::min(count, (index + 1) * most), room);
     };
     run_tasks(tasks, threads, Task(run), interruption);
@@ -67,12 +68,11 @@ void each_column(const SoftmaxElements<T>& e, const Strided<void>* y, int thread
         std::min(std::min(e.s_.length, part_elements) * sixteens * side_by_side, part_elements);
     each_task<T>(e.s_, product(e.s_.leading) / line * groups, elements, task_elements, threads,
                  [&](std::int64_t begin, std::int64_t end, const SoftmaxRoom<T>& room) {
-                     Guess guess;
                      for (std::int64_t group = begin; group < end; ++group) {
                          const std::int64_t first = group % groups * width;
                          const std::int64_t index = group / groups * line + first;
-                         SoftmaxColumns<T> columns(e, index, std::min(width, line - first), y, room,
-                                                   guess);
+                         SoftmaxColumns<T> columns(e, index, std::min(width, line - first), y,
+                                                   room);
                          task(columns, index);
                      }
                  });

@@ -113,11 +113,13 @@ struct SoftmaxRoom {
     std::uint8_t* counts;
     int worker;
     Interruption& interruption;
+    Guess& guess; // of columns, from task to task
 
-    SoftmaxRoom(const Scratch& scratch, std::int64_t most, int number, Interruption& ends)
+    SoftmaxRoom(const Scratch& scratch, std::int64_t most, int number, Interruption& ends,
+                Guess& before)
         : weights(reinterpret_cast<T*>(scratch.data())), elements(weights + most),
           packed(weights + 2 * most), counts(reinterpret_cast<std::uint8_t*>(weights + 3 * most)),
-          worker(number), interruption(ends) {}
+          worker(number), interruption(ends), guess(before) {}
     static std::int64_t doubles(std::int64_t most) {
         constexpr std::int64_t bytes = 3 * sizeof(T) + 1;
         return most * bytes / 8;
@@ -228,8 +230,8 @@ class SoftmaxColumns {
     static_assert(part_elements / most_columns >= summed_elements);
 
     SoftmaxColumns(const SoftmaxElements<T>& all, std::int64_t index, std::int64_t columns,
-                   const Strided<void>* y, const SoftmaxRoom<T>& room, Guess& guess)
-        : e_(all), room_(room), guess_(guess), columns_(columns),
+                   const Strided<void>* y, const SoftmaxRoom<T>& room)
+        : e_(all), room_(room), guess_(room.guess), columns_(columns),
           sixteens_(static_cast<int>((columns + side_by_side - 1) / side_by_side)),
           width_(sixteens_ * side_by_side),
           lanes_(static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(
