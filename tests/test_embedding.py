@@ -2,6 +2,7 @@
 
 import math
 import re
+import tracemalloc
 from fractions import Fraction
 from typing import Any
 
@@ -288,6 +289,36 @@ def test_axes_before_the_last_broadcast(measure: Measure, rng: np.random.Generat
     for i, j, k in np.ndindex(2, 4, 3):
         alone = rw.similarity(a[j, 0], b[i, 0, k], measure=measure)
         np.testing.assert_allclose(found[i, j, k], alone, rtol=0, atol=1e-14)
+
+
+@pytest.mark.parametrize("shapes", [((300, 1, 64), (300, 64)), ((3, 1, 999, 40), (2, 1, 40))])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_distances_of_many_pairs_are_those_of_each_alone(
+    dtype: str, shapes: tuple[tuple[int, ...], tuple[int, ...]], rng: np.random.Generator
+) -> None:
+    a, b = (rows(shape, dtype, rng) for shape in shapes)
+    a[::2] *= np.finfo(a.dtype).max ** 0.75  # its squares overflow
+    b[1::2] *= np.finfo(a.dtype).tiny  # its squares vanish
+    found = rw.similarity(a, b, measure="euclidean")
+    pairs = np.broadcast(a[..., 0], b[..., 0]).shape
+    assert found.shape == pairs
+    full_a, full_b = (
+        np.broadcast_to(a, (*pairs, a.shape[-1])),
+        np.broadcast_to(b, (*pairs, b.shape[-1])),
+    )
+    for pair in zip(*(rng.integers(n, size=200) for n in pairs), strict=True):
+        assert found[pair] == rw.similarity(full_a[pair], full_b[pair], measure="euclidean")
+        exact = reference.similarity(full_a[pair], full_b[pair], "euclidean")
+        assert float(found[pair]) == pytest.approx(float(exact), rel=64 * UNIT[dtype])
+
+
+def test_differences_of_many_pairs_take_little_memory(rng: np.random.Generator) -> None:
+    words = rng.standard_normal((400, 256))
+    tracemalloc.start()
+    rw.similarity(words[:, None], words, measure="euclidean")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 8 << 20  # all differences are 328 MB
 
 
 @measures

@@ -1,5 +1,6 @@
 """Tokens as vectors: how they are looked up, and how near two of them are."""
 
+import math
 from typing import Any, Literal
 
 import numpy as np
@@ -197,9 +198,27 @@ def similarity(a: ArrayLike, b: ArrayLike, /, *, measure: Measure = "cosine") ->
             squares = np.vecdot(first, first) * np.vecdot(second, second)
             result = np.clip(np.vecdot(first, second) / np.sqrt(squares), -1, 1)
         else:
-            difference, exponent = _scaled(first - second)
-            result = np.ldexp(np.sqrt(np.vecdot(difference, difference)), exponent[..., 0])
+            result = _distances(first, second)
         return np.asarray(result).astype(dtype)
+
+
+def _distances(first: NDArray[Any], second: NDArray[Any]) -> NDArray[Any]:
+    """Return Euclidean distances, of as many pairs at a time as have their differences in cache."""
+    shape = _arrays.broadcast_shape(first.shape, second.shape)
+    pairs = shape[:-1]
+    if max(pairs, default=1) > 1 and math.prod(shape) > 2**16:
+        axis = pairs.index(max(pairs))
+        halves = [np.array_split(np.broadcast_to(v, shape), 2, axis) for v in (first, second)]
+        return np.concatenate([_distances(*half) for half in zip(*halves, strict=True)], axis)
+    difference = first - second
+    squares = np.asarray(np.vecdot(difference, difference))
+    distances = np.asarray(np.sqrt(squares))
+    limits = np.finfo(squares.dtype)
+    inexact = ~((squares > limits.tiny / limits.eps) & (squares < np.inf))
+    if inexact.any():
+        scaled, exponents = _scaled(difference[inexact])
+        distances[inexact] = np.ldexp(np.sqrt(np.vecdot(scaled, scaled)), exponents[..., 0])
+    return distances
 
 
 def _scaled(vectors: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
