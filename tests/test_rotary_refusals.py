@@ -303,23 +303,43 @@ def test_positions_must_fit_the_rows(
 
 
 @pytest.mark.parametrize(
-    ("shape", "axis", "text", "index"),
+    ("shape", "own", "fix", "index"),
     [
-        ((6, 3, 8), 0, "[:, None]", np.s_[:, None]),
-        ((6, 3, 2, 8), 0, "[:, None, None]", np.s_[:, None, None]),
-        ((2, 6, 3, 8), 1, "[None, :, None]", np.s_[None, :, None]),
-        ((6, 6, 3, 8), 0, "[:, None, None]", np.s_[:, None, None]),
+        ((6, 3, 8), (6,), "axis 0 of x write {}[:, None]", np.s_[:, None]),
+        ((6, 3, 2, 8), (6,), "axis 0 of x write {}[:, None, None]", np.s_[:, None, None]),
+        ((2, 6, 3, 8), (6,), "axis 1 of x write {}[None, :, None]", np.s_[None, :, None]),
+        ((6, 6, 3, 8), (6,), "axis 0 of x write {}[:, None, None]", np.s_[:, None, None]),
+        ((2, 3, 5, 8), (2, 5), "axes 0 and 2 of x write {}[:, None, :]", np.s_[:, None, :]),
+        ((2, 3, 5, 8), (2, 1), "axes 0 and 2 of x write {}[:, None, :]", np.s_[:, None, :]),
+        ((1, 3, 1, 8), (1, 1), "axes 0 and 2 of x write {}[:, None, :]", np.s_[:, None, :]),
+        ((5, 5, 5, 8), (5, 5), "axes 0 and 2 of x write {}[:, None, :]", np.s_[:, None, :]),
+        ((2, 5, 3, 8), (2, 5), "axes 0 and 1 of x write {}[:, :, None]", np.s_[:, :, None]),
     ],
     ids=str,
 )
 def test_the_index_that_is_shown_is_right(
-    shape: tuple[int, ...], axis: int, text: str, index: Any
+    shape: tuple[int, ...], own: tuple[int, ...], fix: str, index: Any
 ) -> None:
-    x, positions = np.random.default_rng(1).standard_normal(shape), np.arange(6)
-    with pytest.raises(ValueError, match=re.escape(f"for axis {axis} of x write positions{text}")):
+    rng = np.random.default_rng(1)
+    x, positions = rng.standard_normal(shape), rng.integers(100, size=own)
+    with pytest.raises(ValueError, match=re.escape(f"for {fix.format('positions')}")):
         rw.rotate(x, positions)
-    turned = np.moveaxis(rw.rotate(x, positions[index]), axis, -2)
-    np.testing.assert_array_equal(turned, rw.rotate(np.moveaxis(x, axis, -2), positions))
+    turned = rw.rotate(x, positions[index])
+    full = np.broadcast_to(positions[index], shape[:-1])
+    for row in np.ndindex(full.shape):
+        np.testing.assert_array_equal(turned[row], rw.rotate(x[row], full[row]))
+
+    cosines, sines = rw.rotary_tables(positions, 8)
+    of_tables = fix.format("cosines")[:-1] + ", :]"
+    with pytest.raises(ValueError, match=re.escape(f"for {of_tables}")):
+        rw.rotate_by(x, cosines, sines)
+    np.testing.assert_array_equal(rw.rotate_by(x, cosines[index], sines[index]), turned)
+
+
+@pytest.mark.parametrize("own", [(4,), (2, 3, 5, 1), (5, 2), (2, 4), (0,)], ids=str)
+def test_no_index_is_shown_where_none_fits(own: tuple[int, ...]) -> None:
+    with pytest.raises(ValueError, match=r"got shape \([0-9, ]*\)$"):
+        rw.rotate(np.ones((2, 3, 5, 8)), np.zeros(own))
 
 
 @pytest.mark.parametrize("positions", [3, [1, 2, 3], range(6), np.zeros((6, 3)), np.zeros((6, 1))])
@@ -382,17 +402,10 @@ def test_the_rotary_dim_of_tables_must_be_even_and_within_x() -> None:
 @pytest.mark.parametrize("shape", [(5, 4), (2, 6, 4), (6, 1, 4), (1, 3, 6, 4)], ids=str)
 def test_tables_must_fit_the_rows(shape: tuple[int, ...]) -> None:
     table = np.ones(shape)
-    message = f"for x of shape (3, 6, 8); got shape {shape[:-1]}"
-    with pytest.raises(ValueError, match=r"^cosines must have no axis, .*" + re.escape(message)):
+    message = f"for x of shape (3, 6, 8); got shape {shape}"
+    start = "^cosines must have no axis before its pairs, .*"
+    with pytest.raises(ValueError, match=start + re.escape(message)):
         rw.rotate_by(X, table, table)
-
-
-def test_the_index_that_is_shown_for_tables_is_right() -> None:
-    x, table = np.ones((6, 3, 8)), np.random.default_rng(1).standard_normal((6, 4))
-    fix = "for axis 0 of x write cosines[:, None, :]"
-    with pytest.raises(ValueError, match=re.escape(fix) + "$"):
-        rw.rotate_by(x, table, table)
-    assert rw.rotate_by(x, table[:, None, :], table[:, None, :]).shape == x.shape
 
 
 @pytest.mark.parametrize(

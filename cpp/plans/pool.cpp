@@ -3,11 +3,10 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <condition_variable>
-#include <fstream>
 #include <memory>
 #include <mutex>
-#include <string>
 #include <system_error>
 #include <thread>
 #include <vector>
@@ -21,6 +20,8 @@
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
+
+#include "plans/quota.hpp"
 
 namespace ropewalk {
 namespace {
@@ -212,20 +213,6 @@ Pool& pool() {
     return *found;
 }
 
-#if defined(__linux__)
-// The quota of control groups, version 2 or 1, in whole processors rounded up; 0 when there is
-// none.
-int quota_threads() {
-    double quota = -1, period = 100000;
-    std::string word;
-    if (std::ifstream file("/sys/fs/cgroup/cpu.max"); file >> word >> period)
-        quota = word == "max" ? -1 : std::stod(word);
-    else if (std::ifstream one("/sys/fs/cgroup/cpu/cpu.cfs_quota_us"); one >> quota)
-        std::ifstream("/sys/fs/cgroup/cpu/cpu.cfs_period_us") >> period;
-    return quota > 0 && period > 0 ? static_cast<int>((quota + period - 1) / period) : 0;
-}
-#endif
-
 } // namespace
 
 bool Interruption::stops(int worker) {
@@ -256,8 +243,8 @@ int available_threads() {
     cpu_set_t affinity;
     if (sched_getaffinity(0, sizeof affinity, &affinity) == 0)
         count = CPU_COUNT(&affinity);
-    if (const int quota = quota_threads(); quota > 0 && quota < count)
-        count = quota;
+    if (const double quota = std::ceil(processor_quota()); quota < count)
+        count = static_cast<int>(quota);
 #endif
     return count > 0 ? count : 1;
 }

@@ -173,10 +173,12 @@ def rotary_width(array: NDArray[Any], rotary_dim: int | None) -> int:
     return width
 
 
-def check_rows_fit(name: str, shape: tuple[int, ...], array: NDArray[Any], after: str = "") -> None:
+def check_rows_fit(
+    name: str, shape: tuple[int, ...], array: NDArray[Any], pairs: tuple[int, ...] = ()
+) -> None:
     """Refuse positions of a shape that does not say which row of `x` each belongs to.
 
-    `after` is what an index needs behind those axes.
+    The same of tables, which have an axis of pairs behind those axes.
     """
     rows = array.shape[:-1]
     if not shape:
@@ -186,13 +188,20 @@ def check_rows_fit(name: str, shape: tuple[int, ...], array: NDArray[Any], after
     if len(shape) == len(rows) and all(a in {1, b} for a, b in zip(shape, rows, strict=True)):
         return
     msg = (
-        f"{name} must have no axis, one as long as axis -2 of x, or as many as x before its last "
-        f"one, each as long or 1, for x of shape {array.shape}; got shape {shape}"
+        f"{name} must have no axis{' before its pairs' if pairs else ''}, one as long as axis -2 "
+        f"of x, or as many as x before its last one, each as long or 1, for x of shape "
+        f"{array.shape}; got shape {shape + pairs}"
     )
-    fitting = [i for i, length in enumerate(rows) if len(shape) == 1 and length == shape[0]]
-    if fitting:
-        index = ", ".join(":" if i == fitting[0] else "None" for i in range(len(rows)))
-        msg += f"; for axis {fitting[0]} of x write {name}[{index}{after}]"
+    axes: list[int] = []
+    for length in shape:
+        left = range(axes[-1] + 1 if axes else 0, len(rows))
+        axes += [axis for axis in left if length in {1, rows[axis]}][:1]
+    if len(axes) == len(shape):
+        if shape[-1] in {1, rows[-1]}:  # where several axes are as long: that of the sequence
+            axes[-1] = len(rows) - 1
+        index = [":" if axis in axes else "None" for axis in range(len(rows))] + [":"] * len(pairs)
+        which = "axis" if len(axes) == 1 else "axes"
+        msg += f"; for {which} {' and '.join(map(str, axes))} of x write {name}[{', '.join(index)}]"
     raise ValueError(msg)
 
 

@@ -464,7 +464,8 @@ def rotate_by(
     elif _arrays.rotary_width(data, rotary_dim) != width:
         msg = f"rotary_dim must be {width}, twice the pairs of cosines, got {rotary_dim}"
         raise ValueError(msg)
-    _arrays.check_rows_fit("cosines", cosine_table.shape[:-1], data, after=", :")
+    *rows, pairs = cosine_table.shape
+    _arrays.check_rows_fit("cosines", tuple(rows), data, (pairs,))
     tables = cosines, sines, cosine_table, sine_table
     result, source, target = _arrays.row_result("x", data, out, *tables)
     if not target.size:
