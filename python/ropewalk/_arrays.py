@@ -354,6 +354,13 @@ def empty(shape: tuple[int, ...], dtype: np.dtype[Any] = _FLOAT64) -> NDArray[An
         raise ValueError(msg) from None
 
 
+def copied(array: NDArray[Any]) -> NDArray[Any]:
+    """Return a copy in C order."""
+    copy = empty(array.shape, array.dtype)
+    copy[...] = array
+    return copy
+
+
 def result(
     out: object, shape: tuple[int, ...], dtype: np.dtype[Any], *inputs: object
 ) -> tuple[NDArray[Any], NDArray[Any]]:

@@ -55,7 +55,7 @@ def split_heads(x: ArrayLike, heads: int, /) -> NDArray[Any]:
            [[2., 3.],
             [6., 7.]]])
     """
-    return np.array(_split("x", _with_length("x", x), _heads(heads)), order="C")
+    return _arrays.copied(_split("x", _with_length("x", x), _heads(heads)))
 
 
 def merge_heads(x: ArrayLike, /) -> NDArray[Any]:
@@ -97,7 +97,7 @@ def merge_heads(x: ArrayLike, /) -> NDArray[Any]:
         msg = f"x must have shape (..., heads, length, dim), got shape {array.shape}"
         raise ValueError(msg)
     *leading, heads, length, dim = array.shape
-    return np.array(array.swapaxes(-2, -3), order="C").reshape(*leading, length, heads * dim)
+    return _arrays.copied(array.swapaxes(-2, -3)).reshape(*leading, length, heads * dim)
 
 
 def multi_head_attention(

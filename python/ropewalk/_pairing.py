@@ -144,7 +144,7 @@ def convert_pairing(
     split = array.reshape(*before, heads, array.shape[axis] // heads, *after)
     features = np.moveaxis(split, axis + 1, -1)
     width = _arrays.rotary_width(features, rotary_dim)
-    result = np.empty(split.shape, split.dtype)
+    result = _arrays.empty(split.shape, split.dtype)
     target_features = np.moveaxis(result, axis + 1, -1)
     sources = pair_slices(width, interleaved=from_interleaved)
     targets = pair_slices(width, interleaved=to_interleaved)

@@ -193,7 +193,7 @@ def one_axis() -> list[str]:
             *yarn(128, 16, 16384, 1e6, mscale=1, mscale_all_dim=1),
         ),
         entry(
-            "Phi-3-mini-128k, up to 4096 tokens",
+            "in the shape of Phi-3-mini-128k, up to 4096 tokens",
             "longrope",
             96,
             {**phi, "length": 4096, "max_length": 131072},
@@ -201,7 +201,7 @@ def one_axis() -> list[str]:
             phi_factor,
         ),
         entry(
-            "Phi-3-mini-128k, beyond",
+            "in the shape of Phi-3-mini-128k, beyond",
             "longrope",
             96,
             {**phi, "length": 4097, "factor": 32.0},

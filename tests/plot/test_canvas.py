@@ -70,7 +70,7 @@ def test_tables_of_every_dtype_are_drawn(draw: Drawing, dtype: str) -> None:
 def test_labels_are_japanese_where_a_font_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(font_manager, "get_font_names", lambda: ["Meiryo", "DejaVu Sans"])
     ax = rw.plot.heatmap(TABLE, ax=Figure().add_subplot(), lang="ja")
-    assert (ax.get_xlabel(), ax.get_ylabel()) == ("t (位置)", "i (次元)")
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("t (位置)", "次元")
     assert ax.xaxis.label.get_fontfamily() == [*mpl.rcParams["font.family"], "Meiryo"]
 
 

@@ -271,7 +271,7 @@ def test_an_animation_speaks_japanese(ax: Axes, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(font_manager, "get_font_names", lambda: ["Noto Sans CJK JP"])
     frames = frames_of(rw.plot.moving_vector(np.eye(2), ax=ax, lang="ja"), ax)
     assert [title for title, _ in frames] == ["位置 0", "位置 1"]
-    assert (ax.get_xlabel(), ax.get_ylabel()) == ("i (次元)", "値")
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("次元", "値")
     with pytest.raises(ValueError, match="lang must be one of 'en', 'ja', got 'fr'"):
         rw.plot.moving_vector(np.eye(2), ax=ax, lang="fr")
 

@@ -93,7 +93,7 @@ def test_labels_are_japanese_where_a_font_is_installed(
     wanted = {
         "scorecard": {"整数", "一意", "定義なし"},
         "long_term_decay": {"上界", "距離 (トークン)", "距離 4 で初めて負"},
-        "temperature": {"最大の重み", "ロジットの倍率", "one"},
+        "temperature": {"最大の重み", "スコアの倍率", "one"},
         "scale_law": {"分散", "q · k の分散"},
     }
     assert wanted[name] <= set(texts)

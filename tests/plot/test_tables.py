@@ -53,7 +53,7 @@ def test_heatmap_has_the_ticks_of_article_003(ax: Axes) -> None:
 def test_heatmap_has_the_labels_of_article_003(ax: Axes) -> None:
     rw.plot.heatmap(rw.sinusoidal_encoding(range(51), 128), ax=ax)
     assert ax.get_xlabel() == "t (position)"
-    assert ax.get_ylabel() == "i (dimension)"
+    assert ax.get_ylabel() == "dimension"
     bar = ax.images[0].colorbar
     assert bar is not None
     assert bar.get_ticks().tolist() == [-1.0, -0.5, 0.0, 0.5, 1.0]

@@ -22,7 +22,7 @@ def yarn(
     attention_factor: float | None = None,
     base: float = 10000.0,
 ) -> Frequencies:
-    """YaRN: slow pairs interpolated, fast ones kept, and a warmer softmax.
+    """YaRN: slow pairs interpolated, fast ones kept, and a sharper softmax.
 
     Pairs that turn more than `beta_fast` times in `trained_length` positions keep their standard
     frequency, those that turn less than `beta_slow` times are divided by `factor`, and between them
@@ -78,7 +78,9 @@ def yarn(
     the number of pairs is the authors' code as well.
 
     The paper's factor for the logits, ``1 / t = (0.1 log(factor) + 1) ** 2``, is the square of
-    ``g(1)``, since queries and keys are both multiplied.
+    ``g(1)``, since queries and keys are both multiplied. Where only one of `mscale` and
+    `mscale_all_dim` is given, or one is 0, published codes differ: DeepSeek's takes 1 and 0 for
+    what is missing and ``g(0) = 1``, and transformers takes ``g(1)`` for all. So both are refused.
 
     References
     ----------

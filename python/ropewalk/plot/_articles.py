@@ -38,7 +38,10 @@ from ropewalk.plot._waves import exponential, sine, waves
 EMBEDDING = np.random.default_rng(2).normal(0, 0.02, 64)
 ANIMALS = ["cat", "dog", "car"]  # article 001
 VECTORS = np.array([[0.8, 0.6, -0.4], [0.9, 0.5, -0.3], [-0.2, 0.7, 0.3]])
-SENTENCE = ["これ", "は", "ペン", "です"]  # article 004, whose weights sum to 1.7
+SENTENCE = {  # article 004, whose weights sum to 1.7
+    "en": ["kore", "wa", "pen", "desu"],
+    "ja": ["これ", "は", "ペン", "です"],
+}
 PRINTED_WEIGHTS = np.array([0.6, 0.2, 0.8, 0.1])
 
 
@@ -197,7 +200,8 @@ def _similarity(figure: Figure, lang: Lang) -> None:
 
 
 def _cross_attention(figure: Figure, lang: Lang) -> None:
-    source, target = ["the", "cat", "sleeps"], ["猫", "が", "眠る"]
+    source = ["the", "cat", "sleeps"]
+    target = {"en": ["neko", "ga", "nemuru"], "ja": ["猫", "が", "眠る"]}[lang]
     meaning = np.eye(3)[[0, 1, 2]], np.eye(3)[[1, 0, 2]]  # cat, then what the two share, sleep
     weights = attention_weights(meaning[1], meaning[0], scale=3.0)
     weights_map(weights, tokens=target, key_tokens=source, ax=[figure.add_subplot()], lang=lang)
@@ -220,9 +224,13 @@ def _binary_added(figure: Figure, lang: Lang) -> None:
 
 def _path(figure: Figure, lang: Lang) -> None:
     # Of 64 positions all binary digits vary alike, and no plane is the principal one.
-    encodings = binary_encoding(range(50), 64, bits=8), sinusoidal_encoding(range(50), 64)
-    for ax, encoding in zip(figure.subplots(1, 2), encodings, strict=True):
+    encodings = {
+        "binary": binary_encoding(range(50), 64, bits=8),
+        "sinusoidal": sinusoidal_encoding(range(50), 64),
+    }
+    for ax, (name, encoding) in zip(figure.subplots(1, 2), encodings.items(), strict=True):
         _ladder.path(geometry.principal_plane(EMBEDDING + encoding), ax=ax, lang=lang)
+        ax.title.set(**_canvas.words(name, lang))
 
 
 def _integer_moving(figure: Figure, lang: Lang) -> FuncAnimation:
@@ -311,7 +319,7 @@ def _exponential(figure: Figure, lang: Lang) -> None:
 
 def _attention_arrows(figure: Figure, lang: Lang) -> None:
     weights = np.tile(PRINTED_WEIGHTS / PRINTED_WEIGHTS.sum(), (4, 1))
-    attention_arrows(weights, SENTENCE, query=0, ax=figure.add_subplot(), lang=lang)
+    attention_arrows(weights, SENTENCE[lang], query=0, ax=figure.add_subplot(), lang=lang)
 
 
 def _inner_products(figure: Figure, _: Lang) -> None:

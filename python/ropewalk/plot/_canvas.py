@@ -48,7 +48,7 @@ JAPANESE_FONTS = (
 JAPANESE = {
     **SCORECARD,
     "t (position)": "t (位置)",
-    "i (dimension)": "i (次元)",
+    "dimension": "次元",
     "value": "値",
     "period {}": "周期 {}",
     "dimension {} ({})": "次元 {} ({})",
@@ -128,7 +128,7 @@ JAPANESE = {
     "first below 0 at {:g}": "距離 {:g} で初めて負",
     "keys attended to": "注意を向けるキーの数",
     "largest weight": "最大の重み",
-    "scale of the logits": "ロジットの倍率",
+    "scale of the scores": "スコアの倍率",
     "D (width of queries and keys)": "D (クエリとキーの次元)",
     "variance": "分散",
     "variance of q · k": "q · k の分散",

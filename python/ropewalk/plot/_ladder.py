@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from ropewalk._arrays import Lang
 from ropewalk.geometry._points import as_reals
 from ropewalk.plot import _canvas
-from ropewalk.plot._canvas import COLOURS, LINES
+from ropewalk.plot._canvas import CENTRED, COLOURS, LINES
 
 BETWEEN_ROWS = 1.7  # in heights of a row
 MARKS = 8  # positions that a path names, about
@@ -183,13 +183,19 @@ def path(
         patheffects.withStroke(linewidth=2.5, foreground=ax.get_facecolor())
     ]
     named: list[int] = []
+    centre = places.mean(axis=0)
     apart = 0.07 * np.ptp(places, axis=0).max()  # so that no name lies on another
     for i in range(0, len(at), max(1, len(at) // MARKS)):
         if any(math.dist(places[i], places[other]) < apart for other in named):
             continue
         named.append(i)
-        name = ax.annotate(f"{at[i]:g}", places[i], (4, 4), textcoords="offset points", size=9)
+        outwards = places[i] - centre
+        outwards *= 11 / (math.hypot(*outwards) or 1)
+        name = ax.annotate(
+            f"{at[i]:g}", places[i], outwards, textcoords="offset points", size=9, **CENTRED
+        )
         name.set_path_effects(ring)  # legible on the lines
+    ax.update_datalim(centre + 1.25 * (places - centre))  # room for the names
     ax.set_aspect("equal", adjustable="datalim")
     ax.xaxis.label.set(**_canvas.words("component {}", lang, 1))
     ax.yaxis.label.set(**_canvas.words("component {}", lang, 2))
@@ -359,7 +365,7 @@ def _count_dimensions(ax: Axes, dim: int, lang: Lang) -> None:
     spacing = max(1, dim // 8)
     ax.set_xlim(0.25, dim + 0.75)
     ax.set_xticks(sorted({1, *range(spacing, dim + 1, spacing)}))
-    ax.xaxis.label.set(**_canvas.words("i (dimension)", lang))
+    ax.xaxis.label.set(**_canvas.words("dimension", lang))
 
 
 def _limits(values: NDArray[Any]) -> tuple[float, float]:

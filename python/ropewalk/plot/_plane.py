@@ -189,6 +189,8 @@ def polygon_contraction(
             drawn += panel.plot([], [], **look)
             size = geometry.perimeter(corners), geometry.area(corners)
             names.append(_canvas.words(f"{kind}: perimeter {{:.3g}}, area {{:.3g}}", lang, *size))
+            if kind == "outputs" and not hulls:
+                continue  # lines would strike through the labels, which the hulls have
             for label, point in zip(labels, array, strict=True):
                 outwards = point - points["values"].mean(axis=0)
                 outwards *= away / (hypot(*outwards) or 1)

@@ -271,7 +271,7 @@ def temperature(
         panel.set_ylim(bottom=0)
         panel.yaxis.label.set(**_canvas.words(name, lang))
         panel.spines[["top", "right"]].set_visible(False)
-    panels[1].xaxis.label.set(**_canvas.words("scale of the logits", lang))
+    panels[1].xaxis.label.set(**_canvas.words("scale of the scores", lang))
     return panels
 
 

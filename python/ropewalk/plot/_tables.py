@@ -20,7 +20,7 @@ from ropewalk.plot import _canvas, _maps
 Kind = Literal["encoding", "attention", "matrix"]
 
 LABELS = {  # across and down
-    "encoding": ("t (position)", "i (dimension)"),
+    "encoding": ("t (position)", "dimension"),
     "attention": ("key", "query"),
     "matrix": ("column", "row"),
 }

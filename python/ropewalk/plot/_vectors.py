@@ -214,7 +214,7 @@ def _draw_projection(ax: Axes, length: float, along: float, above: float) -> Non
     if above > 0.06 * size:
         _right_angle(ax, along, (-1 if along > 0 else 1) * 0.05 * size, 0.05 * size)
         _angle(ax, 0.3 * min(length, hypot(along, above)), np.arctan2(above, along))
-    _beside(ax, "a", (length, 0), (8, 0))
+    _beside(ax, "a", (length, 0), (8, 0) if along < length else (0, 9))
     _beside(ax, "b", (along, above), (0, 8))
     _beside(ax, "w", (along / 2, 0), (0, -8))
 
