@@ -579,6 +579,52 @@ def test_masked_keys_and_values_are_never_read(dtype: str, way: str, queries: in
 
 
 @dtypes
+@pytest.mark.parametrize("queries", [1, 60])
+def test_a_value_that_is_masked_may_be_nan_in_any_feature(queries: int, dtype: str) -> None:
+    query, key, value = (rows((n, 21), dtype, n) for n in (queries, 200, 201))
+    mask = np.arange(200) != 70
+    expected = rw.attention(query, key, value[:200], mask=mask)
+    for feature in range(21):
+        spoiled = value[:200].copy()
+        spoiled[70, feature] = NAN
+        assert_same_bits(rw.attention(query, key, spoiled, mask=mask), expected)
+
+
+def test_a_block_of_which_one_head_sees_the_beginning_is_looked_at_to_its_end() -> None:
+    query, key, value = (rows(shape, "float32") for shape in ((2, 50, 4), (300, 4), (300, 4)))
+    mask = np.arange(300) != 100
+    places: dict[str, Any] = {"causal": True, "offset": [0, 200], "mask": mask}
+    for order in (slice(None), slice(None, None, -1)):  # of the heads, which share the values
+        places["offset"] = places["offset"][order]
+        expected = rw.attention(query, key, value, **places)
+        spoiled = value.copy()
+        spoiled[100] = NAN
+        with rw.num_threads(1):
+            assert_same_bits(rw.attention(query, key, spoiled, **places), expected)
+
+
+def test_heads_whose_places_run_on_keep_their_slopes() -> None:
+    query, key = rows((2, 10, 8)), rows((16, 8), seed=1)
+    slopes, offsets = [1.0, 0.25], [0, 10]
+    found = rw.attention(query, key, key, slopes=slopes, offset=offsets)
+    for head, (slope, offset) in enumerate(zip(slopes, offsets, strict=True)):
+        alone = rw.attention(query[head], key, key, slopes=slope, offset=offset)
+        assert_same_bits(found[head], alone)
+
+
+@dtypes
+@pytest.mark.parametrize("queries", [1, 30])
+def test_a_bias_hides_every_key_though_there_are_slopes(queries: int, dtype: str) -> None:
+    query, key, value = (rows((n, 5), dtype, n) for n in (queries, 200, 201))
+    bias = np.zeros((queries, 200))
+    bias[0] = -INF
+    output, lse = rw.attention_with_lse(query, key, value[:200], bias=bias, slopes=0.5, offset=0)
+    assert not output[0].any()
+    assert lse[0] == -INF
+    assert np.isfinite(lse[1:]).all()
+
+
+@dtypes
 @pytest.mark.parametrize("window", [None, (10, 10)])
 def test_each_block_of_each_head_is_looked_at(window: tuple[int, int] | None, dtype: str) -> None:
     """Several tiles of queries meet a block, or parts of it, and of what is hidden one is NaN."""
@@ -590,13 +636,16 @@ def test_each_block_of_each_head_is_looked_at(window: tuple[int, int] | None, dt
         assert_same_bits(rw.attention(query, key, value, mask=mask, window=window), expected)
 
 
-def test_more_keys_than_any_memory_holds() -> None:
+@pytest.mark.parametrize("queries", [1, 100])
+def test_more_keys_than_any_memory_holds(queries: int) -> None:
     """They repeat in memory, and but a few are seen."""
-    query, key, value = rows((3, 100, 4)), rows((3, 1, 4), seed=1), rows((3, 1, 4), seed=2)
-    many = (np.broadcast_to(x, (3, 2**48, 4)) for x in (key, value))
-    few = (np.broadcast_to(x, (3, 100, 4)) for x in (key, value))
-    expected = rw.attention(query, *few, causal=True)
+    query, key, value = rows((3, queries, 4)), rows((3, 1, 4), seed=1), rows((3, 1, 4), seed=2)
+    many = [np.broadcast_to(x, (3, 2**48, 4)) for x in (key, value)]
+    few = [np.broadcast_to(x, (3, 100, 4)) for x in (key, value)]
+    expected = rw.attention(query, *few, causal=True, offset=0)
     assert_same_bits(rw.attention(query, *many, causal=True, offset=0), expected)
+    far = rw.attention(query, *many, window=(99, 0), offset=2**47)
+    np.testing.assert_allclose(far, rw.attention(query, *few), rtol=0, atol=1e-14)
 
 
 def test_any_byte_but_0_of_a_mask_is_true() -> None:

@@ -351,6 +351,7 @@ import ropewalk as rw
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it
 x = np.random.default_rng(0).standard_normal((60000, 64))
+row, columns = np.broadcast_to(np.float32(1), (2**34,)), np.broadcast_to(np.float32(1), (2**31, 8))
 sent = 0.0
 
 def interrupt():
@@ -365,7 +366,7 @@ for _ in range(3):
     thread = threading.Thread(target=interrupt)
     thread.start()
     try:
-        rw.attention(x, x, x)
+        CALL
     except KeyboardInterrupt:
         waited = time.process_time() - sent
     thread.join()
@@ -378,8 +379,11 @@ print(np.abs(rw.attention(small, small, small) - expected).max())
 """
 
 
-def test_a_long_call_can_be_interrupted(run_python: RunPython) -> None:
-    result = run_python(INTERRUPTED)
+@pytest.mark.parametrize(
+    "call", ["rw.attention(x, x, x)", "rw.logsumexp(row)", "rw.logsumexp(columns, axis=0)"]
+)
+def test_a_long_call_can_be_interrupted(call: str, run_python: RunPython) -> None:
+    result = run_python(INTERRUPTED.replace("CALL", call))
     assert result.stderr == ""
     *waited, error = map(float, result.stdout.split())
     assert len(waited) == 3

@@ -40,6 +40,7 @@ ROWS: dict[str, list[float]] = {
     "equal": [0.3] * 33,
     "far apart": [0.0, -17.0, -80.0, -100.0, -103.0, -110.0, -700.0, -708.0],
     "one counts": [0.0, -60000.0],
+    "others below the normal numbers": [-700.0] + [-709.0] * 1000,
     "small": [2.0**-14, -(2.0**-14), 0.0],
     "rising": [i / 4 for i in range(-100, 101)],
     "with -inf": [1.0, -INF, 2.0, -INF],
@@ -193,8 +194,11 @@ def test_weights_where_another_power_of_two_begins() -> None:
 
 
 def without_guess(x: NDArray[Any], scale: float = 1.0) -> NDArray[Any]:
-    """Return the softmax of rows whose elements lie apart: their greatest is looked for."""
-    return rw.softmax(x.repeat(2, axis=-1)[..., ::2], scale=scale)
+    """Return the softmax of rows whose elements lie apart: their greatest is looked for.
+
+    One at a time, or short ones would be met as columns, of which it is guessed.
+    """
+    return np.stack([rw.softmax(row.repeat(2)[::2], scale=scale) for row in x])
 
 
 @pytest.mark.parametrize("first", [0.0, -300.0, 300.0, -INF, 1e30, INF, NAN])
@@ -226,6 +230,16 @@ def test_where_rows_are_far_apart(length: int, apart: float) -> None:
     x[40:, -1] += 70
     x[7], x[8, : length // 2] = -INF, -INF
     assert_same_bits(rw.softmax(x), without_guess(x))
+
+
+@pytest.mark.parametrize("length", [16, 40, 1024])
+def test_a_guess_that_is_too_high_makes_no_share_of_what_has_none(length: int) -> None:
+    x = np.zeros((64, length), np.float32)
+    x[32:] -= 21.5
+    x[32:, 5] -= 110
+    y = rw.softmax(x)
+    assert not y[32:, 5].any()  # e^-110 is nearer to 0 than to the smallest float32
+    assert_same_bits(y, without_guess(x))
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])

@@ -200,3 +200,12 @@ def test_the_interpreter_may_end_while_daemon_threads_call(run_python: RunPython
     for threads in "12":
         result = run_python(DAEMONS, ROPEWALK_NUM_THREADS=threads)
         assert (result.returncode, result.stderr) == (0, "")
+
+
+def test_the_interpreter_may_end_while_daemon_threads_are_in_long_calls(
+    run_python: RunPython,
+) -> None:
+    long = DAEMONS.replace("x = ", "x = np.ones((12_000, 64), np.float32)  # ", 1)
+    for threads in "12":
+        result = run_python(long.replace("0.05", "0.3"), ROPEWALK_NUM_THREADS=threads)
+        assert (result.returncode, result.stderr) == (0, "")

@@ -1,5 +1,10 @@
+#include <atomic>
 #include <cstdlib>
 #include <string>
+
+#if defined(__unix__) || defined(__APPLE__)
+#include <pthread.h>
+#endif
 
 #include "bindings/bindings.hpp"
 #include "plans/pool.hpp"
@@ -28,8 +33,22 @@ void choose_kernels() {
                                " on this processor, got '" + wanted + "'");
 }
 
-// Ctrl-C raises KeyboardInterrupt here, for the call to throw when it has stopped.
+// The thread on which Python handles signals; in a forked child the one that forked.
+std::atomic<unsigned long> main_thread;
+
+void find_main_thread() {
+    main_thread =
+        py::module_::import("threading").attr("main_thread")().attr("ident").cast<unsigned long>();
+#if defined(__unix__) || defined(__APPLE__)
+    pthread_atfork(nullptr, nullptr, [] { main_thread = PyThread_get_thread_ident(); });
+#endif
+}
+
+// Ctrl-C raises KeyboardInterrupt here, for the call to throw when it has stopped. Other threads
+// must not take the lock in the middle of a call: where the interpreter ends, that would end them.
 bool signalled() {
+    if (PyThread_get_thread_ident() != main_thread)
+        return false;
     const py::gil_scoped_acquire acquire;
     return PyErr_CheckSignals() != 0;
 }
@@ -40,6 +59,7 @@ bool signalled() {
 // No state that calls share but atomics, tables made under std::call_once and the pool's locks.
 PYBIND11_MODULE(_main, m, py::mod_gil_not_used()) {
     ropewalk::choose_kernels();
+    ropewalk::find_main_thread();
     ropewalk::Interruption::signalled = ropewalk::signalled;
     m.attr("version") = ROPEWALK_VERSION;
     m.attr("compiler") = ROPEWALK_COMPILER;

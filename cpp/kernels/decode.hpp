@@ -136,8 +136,8 @@ void score_some(const typename Data::Element* key, std::int64_t stride, const T*
                 [](const T* p) { return S::get(p); });
         if (rest != 0)
             step(
-                feature, [rest](const auto* p) { return Data::get_some(p, rest); },
-                [rest](const T* p) { return S::get_some(p, rest); });
+                feature, [=](const auto* p) { return Data::get_some(p, rest); },
+                [=](const T* p) { return S::get_some(p, rest); });
 #pragma GCC unroll 4
         for (int q = 0; q < queries; ++q)
 #pragma GCC unroll 4

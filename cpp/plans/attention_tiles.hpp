@@ -130,11 +130,11 @@ class Tiling {
         : kernels_(kernels), a_(attention), heads_(shared_by(a_)), queries_(heads_ * a_.queries),
           few_(a_.queries <= kernel().lanes / 2),
           most_(few_ ? std::clamp<std::int64_t>(queries_, 1, most_few) : even_tile()),
-          tiles_((queries_ + most_ - 1) / most_),
-          parts_(few_ ? std::max<std::int64_t>(1, (a_.keys + part_keys - 1) / part_keys) : 1),
-          blocks_((a_.keys + block_keys - 1) / block_keys) {
+          tiles_((queries_ + most_ - 1) / most_), blocks_((a_.keys + block_keys - 1) / block_keys) {
         if (tiles() > groups() && blocks_ <= most_remembered / groups())
             finite_ = std::make_shared<FiniteBlocks>(groups() * blocks_);
+        if (few_ && a_.keys > part_keys)
+            cut_keys();
     }
 
     std::int64_t tiles() const { return groups() * tiles_; }
@@ -147,7 +147,8 @@ class Tiling {
     std::int64_t parts() const { return parts_; } // of the keys of each tile
     Interval part(std::int64_t part) const {
         return parts_ == 1 ? Interval{0, a_.keys}
-                           : Interval{part * part_keys, std::min((part + 1) * part_keys, a_.keys)};
+                           : Interval{(first_part_ + part) * part_keys,
+                                      std::min((first_part_ + part + 1) * part_keys, a_.keys)};
     }
     std::int64_t queries() const { return queries_; } // that share keys and values
     std::int64_t most() const { return most_; }       // queries of a tile
@@ -297,6 +298,18 @@ class Tiling {
     const TileKernels<T>& few_kernels(Type type) const {
         return kernel().few[static_cast<std::size_t>(type)];
     }
+    // Into the parts that some query sees.
+    void cut_keys() {
+        Interval all{a_.keys, 0};
+        for (std::int64_t group = 0; group < groups(); ++group) {
+            const Interval seen = seen_by_group(group);
+            all = {std::min(all.begin, seen.begin), std::max(all.end, seen.end)};
+        }
+        if (all.begin < all.end) {
+            first_part_ = all.begin / part_keys;
+            parts_ = (all.end + part_keys - 1) / part_keys - first_part_;
+        }
+    }
     // As many queries for each of as few tiles as can be.
     std::int64_t even_tile() const {
         const std::int64_t lanes = kernel().lanes;
@@ -309,7 +322,7 @@ class Tiling {
     const Attention& a_;
     std::int64_t heads_, queries_;
     bool few_;
-    std::int64_t most_, tiles_, parts_, blocks_;
+    std::int64_t most_, tiles_, blocks_, first_part_ = 0, parts_ = 1;
     std::shared_ptr<FiniteBlocks> finite_; // where tiles share blocks, and these are not too many
     const T* packed_ = nullptr;
     std::int64_t first_packed_ = 0;

@@ -14,8 +14,8 @@
 namespace ropewalk {
 namespace {
 
-// The largest that systems count in, a multiple of any other, and what a processor maps at once.
-constexpr std::size_t small_page = std::size_t{64} << 10, large_page = std::size_t{2} << 20;
+// The largest that systems count in, a multiple of any other.
+constexpr std::size_t small_page = std::size_t{64} << 10;
 // Where NumPy's own large arrays begin in a page: what is read and what is written then reach the
 // end of a cache line together.
 constexpr std::size_t past_page = 16;
@@ -36,6 +36,9 @@ struct Block {
 };
 
 #if defined(__linux__)
+
+// What a processor maps at once.
+constexpr std::size_t large_page = std::size_t{2} << 20;
 
 Block* map(std::size_t bytes) {
     const Block wanted{bytes, nullptr};

@@ -110,7 +110,7 @@ class StreamedRows {
                 target += line_bytes;
             }
         }
-        const std::int64_t head = std::min(before_line(target), end_ - target);
+        const auto head = std::min<std::int64_t>(before_line(target), end_ - target);
         target = std::copy_n(from, head, target);
         lines_ = {from + head, target, (end_ - target) / line_bytes, total};
         part_ = (end_ - target) % line_bytes;
@@ -413,13 +413,17 @@ void logsumexp(const Kernels& kernels, const Softmax& given, double* logs, int t
                                const SoftmaxRoom<double>& room) {
         for (; begin < end; begin += at_once) {
             const std::int64_t count = std::min(at_once, end - begin);
-            double sums[at_once] = {}, found[at_once];
-            for (std::int64_t i = 0; i < count && directly; ++i) {
-                SoftmaxRow<double> row(e, begin + i, nullptr, room);
-                sum_directly(row);
-                sums[i] = *row.totals();
+            double found[at_once];
+            std::fill_n(found, count, std::numeric_limits<double>::quiet_NaN());
+            if (directly) {
+                double sums[at_once];
+                for (std::int64_t i = 0; i < count; ++i) {
+                    SoftmaxRow<double> row(e, begin + i, nullptr, room);
+                    sum_directly(row);
+                    sums[i] = *row.totals();
+                }
+                take_logs(kernels, sums, count, found);
             }
-            take_logs(kernels, sums, count, found);
             for (std::int64_t i = 0; i < count; ++i) {
                 if (std::isnan(found[i])) {
                     SoftmaxRow<double> row(e, begin + i, nullptr, room);

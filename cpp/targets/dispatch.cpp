@@ -10,26 +10,40 @@ namespace ropewalk {
 namespace {
 
 #ifdef ROPEWALK_HAS_AVX2
-// Not every compiler's __builtin_cpu_supports knows this one.
-bool has_f16c() {
-    unsigned a = 0;
-    unsigned b = 0;
-    unsigned c = 0;
-    unsigned d = 0;
-    return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;
+// What the processor says of itself; 0 where it has no such leaf. __builtin_cpu_supports would be
+// shorter, but Clang on Windows has no library for it.
+struct Leaf {
+    unsigned a = 0, b = 0, c = 0, d = 0;
+    explicit Leaf(unsigned leaf) { __get_cpuid_count(leaf, 0, &a, &b, &c, &d); }
+};
+
+bool has(unsigned found, unsigned wanted) { return (found & wanted) == wanted; }
+
+// Which registers the operating system saves: bits of XCR0.
+unsigned saved_registers() {
+    if (!has(Leaf(1).c, bit_OSXSAVE))
+        return 0;
+    unsigned low = 0, high = 0;
+    __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+    return low;
 }
 #endif
 
 std::vector<const Kernels*> probe() {
     std::vector<const Kernels*> found;
+#ifdef ROPEWALK_HAS_AVX2
+    constexpr unsigned vectors = 0x6, masks_and_large_vectors = 0xe0;
+    const unsigned saved = saved_registers();
+    const bool avx2 = has(saved, vectors) && has(Leaf(1).c, bit_FMA | bit_F16C | bit_AVX) &&
+                      has(Leaf(7).b, bit_AVX2);
+#endif
 #ifdef ROPEWALK_HAS_AVX512
-    // These builtins ask the processor, and the operating system whether it saves the registers.
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
+    if (avx2 && has(saved, masks_and_large_vectors) &&
+        has(Leaf(7).b, bit_AVX512F | bit_AVX512BW | bit_AVX512DQ | bit_AVX512VL))
         found.push_back(&avx512_kernels);
 #endif
 #ifdef ROPEWALK_HAS_AVX2
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c())
+    if (avx2)
         found.push_back(&avx2_kernels);
 #endif
 #ifdef ROPEWALK_HAS_NEON
@@ -57,11 +71,9 @@ bool has_large_first_cache() {
 #ifdef ROPEWALK_HAS_AVX2
     static const bool large = [] {
         constexpr unsigned least = 48 << 10; // bytes
-        unsigned a = 0, ways = 0, sets = 0, d = 0;
-        if (__get_cpuid_count(0x8000001d, 0, &a, &ways, &sets, &d) == 0)
-            return false; // not AMD's
-        const unsigned line = (ways & 0xfff) + 1, parts = (ways >> 12 & 0x3ff) + 1;
-        return ((ways >> 22) + 1) * parts * line * (sets + 1) >= least;
+        const Leaf cache(0x8000001d);        // AMD's alone
+        const unsigned line = (cache.b & 0xfff) + 1, parts = (cache.b >> 12 & 0x3ff) + 1;
+        return ((cache.b >> 22) + 1) * parts * line * (cache.c + 1) >= least;
     }();
     return large;
 #else
@@ -71,7 +83,7 @@ bool has_large_first_cache() {
 
 bool waits_for_second_cache() {
 #ifdef ROPEWALK_HAS_AVX2
-    return __builtin_cpu_is("intel") != 0;
+    return Leaf(0).b == signature_INTEL_ebx;
 #else
     return false;
 #endif
