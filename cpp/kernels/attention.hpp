@@ -366,7 +366,7 @@ bool all_finite(const Rows& rows, std::int64_t width) {
         for (; at + Data::lanes <= width; at += Data::lanes)
             sums[0] = S::fma(Data::get(row + at), zero, sums[0]);
         if (at < width)
-            sums[1] = S::fma(Data::get_some(row + at, (1U << (width - at)) - 1), zero, sums[1]);
+            sums[1] = S::fma(Data::get_some(row + at, first_lanes(width - at)), zero, sums[1]);
     }
     return S::sum(S::add(S::add(sums[0], sums[1]), S::add(sums[2], sums[3]))) == 0;
 }
@@ -514,7 +514,7 @@ void weigh_row(const T* logits, std::int64_t keys, T maximum, double sum, T* wei
     std::int64_t key = 0;
     for (; key + lanes <= keys; key += lanes)
         S::put(weights + key, weight(S::get(logits + key)));
-    const unsigned left = (1U << (keys - key)) - 1;
+    const unsigned left = first_lanes(keys - key);
     if (left != 0)
         S::put_some(weights + key, weight(S::get_some(logits + key, left)), left);
 }

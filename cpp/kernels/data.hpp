@@ -5,6 +5,8 @@
 
 namespace {
 
+constexpr unsigned first_lanes(std::int64_t count) { return (1U << count) - 1; }
+
 // Data has
 //   Element, Table  the types in memory, of the data and of the tables
 //   Vector, lanes   what is computed with
@@ -108,7 +110,7 @@ void read(const void* x, std::int64_t count, Wide* y) {
             put_wide<S>(y + i, Data::get(from + i));
         } else {
             alignas(64) Wide rest[Data::lanes];
-            put_wide<S>(rest, Data::get_some(from + i, (1U << left) - 1));
+            put_wide<S>(rest, Data::get_some(from + i, first_lanes(left)));
             for (std::int64_t j = 0; j < left; ++j)
                 y[i + j] = rest[j];
         }
@@ -127,7 +129,7 @@ void write(const Wide* x, std::int64_t count, void* y) {
             alignas(64) Wide rest[16] = {};
             for (std::int64_t j = 0; j < left; ++j)
                 rest[j] = x[i + j];
-            Data::put_some(to + i, narrow<S>(rest, typename Data::Vector{}), (1U << left) - 1);
+            Data::put_some(to + i, narrow<S>(rest, typename Data::Vector{}), first_lanes(left));
         }
     }
 }

@@ -108,7 +108,7 @@ void score_some(const typename Data::Element* key, std::int64_t stride, const T*
                 std::int64_t features, Asked ahead, T* logits) {
     constexpr int lanes = Lanes<S, T>::count;
     const std::int64_t dim = width > 0 ? width : features;
-    const unsigned rest = (1U << (dim % lanes)) - 1;
+    const unsigned rest = first_lanes(dim % lanes);
     VectorOf<S, T> sums[std::size_t{queries}][std::size_t{keys}];
 #pragma GCC unroll 1 // or the compiler would read rows side by side
     for (int k = 0; k < keys; k += together) {
@@ -197,7 +197,7 @@ template <class S, class T, class Function>
     T* const logits = tile.logits + query * block_keys;
     for (std::int64_t key = 0; key < whole; key += lanes)
         function(logits + key, S::get(logits + key));
-    if (const unsigned rest = (1U << (keys - whole)) - 1; rest != 0)
+    if (const unsigned rest = first_lanes(keys - whole); rest != 0)
         function(logits + whole,
                  S::select(rest, S::get_some(logits + whole, rest), S::all(behind)));
 }
@@ -297,7 +297,7 @@ template <class S, class T, class Data, bool all_seen, int queries, int vectors,
 void add_features(const Rows& values, const T* weights, const T* seen, unsigned rest, Asked ahead,
                   T* sums) {
     constexpr int lanes = Lanes<S, T>::count;
-    constexpr unsigned all = (1U << lanes) - 1;
+    constexpr unsigned all = first_lanes(lanes);
     VectorOf<S, T> of[std::size_t{queries}][std::size_t{vectors}];
     const auto each_sum = [&](auto function) {
 #pragma GCC unroll 4
@@ -340,7 +340,7 @@ template <class S, class T, class Data, bool all_seen>
 void sum_strip(const Tile<T>& tile, const Rows& values, const T* seen, std::int64_t strip,
                std::int64_t width, T* sums) {
     constexpr int lanes = Lanes<S, T>::count, together = 4;
-    constexpr unsigned all = (1U << lanes) - 1;
+    constexpr unsigned all = first_lanes(lanes);
     in_near_keys(tile, values.count, [&](std::int64_t key, std::int64_t count) {
         const auto* const row =
             static_cast<const typename Data::Element*>(values.first) + key * values.stride + strip;
@@ -368,7 +368,7 @@ void sum_strip(const Tile<T>& tile, const Rows& values, const T* seen, std::int6
             for (; feature + lanes <= width; feature += lanes)
                 add.template operator()<1>(feature, all);
             if (feature < width)
-                add.template operator()<1>(feature, (1U << (width - feature)) - 1);
+                add.template operator()<1>(feature, first_lanes(width - feature));
         });
     });
 }
@@ -389,7 +389,7 @@ void accumulate_few_seen(const Tile<T>& tile, const Rows& values, const T* seen)
                 join_features<S>(S::get(sums + query * most + feature), tile.empty,
                                  tile.rescale[query],
                                  tile.output + query * tile.value_dim + strip + feature,
-                                 some < lanes ? (1U << some) - 1 : (1U << lanes) - 1);
+                                 first_lanes(some < lanes ? some : lanes));
             }
     }
 }
@@ -402,7 +402,7 @@ void divide_few(const Tile<T>& tile, std::int64_t queries, T* rows) {
         for (std::int64_t feature = 0; feature < tile.value_dim; feature += lanes) {
             const std::int64_t at = query * tile.value_dim + feature;
             const std::int64_t left = tile.value_dim - feature;
-            const unsigned some = left < lanes ? (1U << left) - 1 : (1U << lanes) - 1;
+            const unsigned some = first_lanes(left < lanes ? left : lanes);
             const auto load = [&](int lane) {
                 return S::get_some(tile.output + at + lane, some >> lane & 0xff);
             };

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "kernels/data.hpp"
+
 namespace {
 
 // Of normal numbers above 0. x = 2^k m, m from about sqrt(1/2) to sqrt(2); with f = m - 1 and
@@ -41,7 +43,7 @@ void logarithms(const double* x, std::int64_t count, double* y) {
     constexpr int lanes = 8;
     for (std::int64_t i = 0; i < count; i += lanes) {
         const std::int64_t left = count - i;
-        const unsigned some = left < lanes ? (1U << left) - 1 : 0xff;
+        const unsigned some = first_lanes(left < lanes ? left : lanes);
         S::put_some(y + i, logarithm<S>(S::get_some(x + i, some)), some);
     }
 }

@@ -43,7 +43,6 @@ template <Ahead ahead, int streams = 1, class Element>
 }
 
 constexpr std::int64_t smaller(std::int64_t a, std::int64_t b) { return a < b ? a : b; }
-constexpr unsigned first_lanes(std::int64_t count) { return (1U << count) - 1; }
 
 // So many copies are turned by a row of the table before the next row is: the table is read once
 // for all of them, and memory sees no more streams than it can follow.

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 
+#include "kernels/data.hpp"
 #include "kernels/rows.hpp"
 
 namespace {
@@ -44,18 +45,15 @@ struct PartOfGroup {
     template <class Element, class Vector>
     void operator()(Element* first, Element* second, Vector v) const {
         if constexpr (layout == Layout::apart) {
-            S::put_some(first, v, lanes(pairs));
-            S::put_some(second - group_pairs, v, lanes(pairs) << group_pairs);
+            S::put_some(first, v, first_lanes(pairs));
+            S::put_some(second - group_pairs, v, first_lanes(pairs) << group_pairs);
         } else
-            S::put_some(first, v, lanes(2 * pairs));
+            S::put_some(first, v, first_lanes(2 * pairs));
     }
     // Eight doubles: those of all pairs where they lie apart, else of half of them.
     void eight(double* p, typename S::F64 v, int first_lane = 0) const {
-        S::put_some(p, v, lanes(layout == Layout::apart ? pairs : 2 * pairs) >> first_lane);
+        S::put_some(p, v, first_lanes(layout == Layout::apart ? pairs : 2 * pairs) >> first_lane);
     }
-
-  private:
-    static unsigned lanes(int count) { return (1U << count) - 1; }
 };
 
 // Sixteen float32 in the order of the layout.

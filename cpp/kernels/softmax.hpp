@@ -40,7 +40,7 @@ T largest_element(const T* x, std::int64_t count) {
     for (; i + lanes <= count; i += lanes)
         largest[0] = S::max(S::get(x + i), largest[0]);
     if (i < count) {
-        const unsigned some = (1U << (count - i)) - 1;
+        const unsigned some = first_lanes(count - i);
         largest[1] = S::max(S::select(some, S::get_some(x + i, some), nothing), largest[1]);
     }
     return S::largest(S::max(S::max(largest[0], largest[1]), S::max(largest[2], largest[3])));
@@ -159,7 +159,7 @@ template <class S, class Meanwhile, class T, class OfRow>
                 own[k] = weight.of(W::get(x + i));
                 W::put(weights + i, own[k]);
             } else if (i < count) {
-                const unsigned some = (1U << (count - i)) - 1;
+                const unsigned some = first_lanes(count - i);
                 const Vector each = weight.of(W::get_some(x + i, some));
                 W::put_some(weights + i, each, some);
                 own[k] = W::select(some, each, own[k]);
@@ -207,7 +207,7 @@ void sum_exponentials(const void* x, std::int64_t count, double* sums) {
         sum =
             Two<S>::add(sum, exponential_of_any<S>(get_sixteen<S, double, Data>(from, all_lanes)));
     if (count > 0) {
-        const unsigned some = (1U << count) - 1;
+        const unsigned some = first_lanes(count);
         const auto rest = exponential_of_any<S>(get_sixteen<S, double, Data>(from, some));
         sum = Two<S>::add(sum, Sixteen<S, double>::select(some, rest, Two<S>::all(0.0)));
     }
@@ -231,7 +231,7 @@ template <class S, class T>
     for (; i + softmax_lanes <= count; i += softmax_lanes)
         W::put(y + i, shares.of(W::get(weights + i)));
     if (i < count) {
-        const unsigned some = (1U << (count - i)) - 1;
+        const unsigned some = first_lanes(count - i);
         W::put_some(y + i, shares.of(W::get_some(weights + i, some)), some);
     }
 }

@@ -16,7 +16,7 @@ constexpr int sixteens_of(std::int64_t columns) {
 
 // Of the columns from `at` on, which are sixteen or the last.
 inline unsigned lanes_of(std::int64_t columns, int at) {
-    return columns - at >= softmax_lanes ? all_lanes : (1U << (columns - at)) - 1;
+    return columns - at >= softmax_lanes ? all_lanes : first_lanes(columns - at);
 }
 
 // The processor does not see by itself that rows this far apart come next.

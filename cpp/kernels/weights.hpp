@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/data.hpp"
 #include "kernels/exponential.hpp"
 #include "kernels/two.hpp"
 

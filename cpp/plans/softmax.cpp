@@ -49,8 +49,9 @@ void each_task(const Softmax& s, std::int64_t count, std::int64_t elements,
 // task(row): the rows, part by part.
 template <class T, class Function>
 void each_row(const SoftmaxElements<T>& e, const Strided<void>* y, int threads, Function task) {
-    each_task<T>(e.s_, product(e.s_.leading), std::min(e.s_.length, part_elements), task_elements,
-                 threads, [&](std::int64_t begin, std::int64_t end, const SoftmaxRoom<T>& room) {
+    each_task<T>(e.asked, product(e.asked.leading), std::min(e.asked.length, part_elements),
+                 task_elements, threads,
+                 [&](std::int64_t begin, std::int64_t end, const SoftmaxRoom<T>& room) {
                      for (std::int64_t index = begin; index < end; ++index) {
                          SoftmaxRow<T> row(e, index, y, room);
                          task(row, index);
@@ -61,13 +62,13 @@ void each_row(const SoftmaxElements<T>& e, const Strided<void>* y, int threads, 
 // The same for columns side by side along the last of the leading axes: task(columns, the first).
 template <class T, class Function>
 void each_column(const SoftmaxElements<T>& e, const Strided<void>* y, int threads, Function task) {
-    const std::int64_t line = e.s_.leading.back(), width = SoftmaxColumns<T>::most_columns;
+    const std::int64_t line = e.asked.leading.back(), width = SoftmaxColumns<T>::most_columns;
     const std::int64_t groups = (line + width - 1) / width;
     const std::int64_t sixteens = (std::min(line, width) + side_by_side - 1) / side_by_side;
     const std::int64_t elements =
-        std::min(std::min(e.s_.length, part_elements) * sixteens * side_by_side, part_elements);
-    each_task<T>(e.s_, product(e.s_.leading) / line * groups, elements, task_elements, threads,
-                 [&](std::int64_t begin, std::int64_t end, const SoftmaxRoom<T>& room) {
+        std::min(std::min(e.asked.length, part_elements) * sixteens * side_by_side, part_elements);
+    each_task<T>(e.asked, product(e.asked.leading) / line * groups, elements, task_elements,
+                 threads, [&](std::int64_t begin, std::int64_t end, const SoftmaxRoom<T>& room) {
                      for (std::int64_t group = begin; group < end; ++group) {
                          const std::int64_t first = group % groups * width;
                          const std::int64_t index = group / groups * line + first;
@@ -84,7 +85,7 @@ template <class T>
 class StreamedRows {
   public:
     StreamedRows(const SoftmaxElements<T>& e, const SoftmaxRoom<T>& room)
-        : kernels_(e.kernels_), kernel_(e.kernel()),
+        : kernels_(e.kernels), kernel_(e.kernel()),
           next_(reinterpret_cast<char*>(room.elements) + line_bytes),
           last_(static_cast<char*>(room.packed) + line_bytes) {}
 
@@ -162,7 +163,7 @@ template <class T>
 std::int64_t rows_at_once(const SoftmaxElements<T>& e, const Strided<void>& y, std::int64_t index,
                           std::int64_t end, const SoftmaxRoom<T>& room, Guess& guess,
                           StreamedRows<T>* streamed, Ahead ahead) {
-    const Softmax& s = e.s_;
+    const Softmax& s = e.asked;
     const bool plain = e.plain(), in_place = streamed == nullptr && e.as_computed();
     const std::int64_t line = s.leading.empty() ? 1 : s.leading.back();
     const std::int64_t some =
@@ -191,7 +192,7 @@ std::int64_t rows_at_once(const SoftmaxElements<T>& e, const Strided<void>& y, s
     const std::int64_t result_stride = in_place ? stride(y) : s.length;
     Lines none{};
     e.kernel().rows(plain ? static_cast<const T*>(row_of(s.x, 0)) : own,
-                    plain ? stride(s.x) : s.length, result, result_stride, rows, s.length, e.scale_,
+                    plain ? stride(s.x) : s.length, result, result_stride, rows, s.length, e.scale,
                     room.weights, guess, streamed == nullptr ? none : streamed->lines(), ahead);
     if (s.mask.data != nullptr)
         for (std::int64_t row = 0; row < rows; ++row) {
@@ -213,16 +214,16 @@ std::int64_t rows_at_once(const SoftmaxElements<T>& e, const Strided<void>& y, s
 template <class T>
 bool divides_late(const SoftmaxElements<T>& e) {
     constexpr std::int64_t long_rows = 1024;
-    return e.plain() && e.s_.length >= long_rows && e.kernel().weigh_row != nullptr;
+    return e.plain() && e.asked.length >= long_rows && e.kernel().weigh_row != nullptr;
 }
 
 template <class T>
 void stream_row(const SoftmaxElements<T>& e, const Strided<void>& y, std::int64_t index,
                 Guess& guess, StreamedRows<T>& streamed, Ahead ahead) {
-    const Softmax& s = e.s_;
+    const Softmax& s = e.asked;
     const auto* const x = static_cast<const T*>(e.at(s.x, offset_of(s.leading, s.x, index)));
-    const double total = e.kernel().weigh_row(x, s.length, e.scale_, streamed.next(), guess,
-                                              streamed.lines(), ahead);
+    const double total =
+        e.kernel().weigh_row(x, s.length, e.scale, streamed.next(), guess, streamed.lines(), ahead);
     streamed.stream(static_cast<T*>(e.at(y, offset_of(s.leading, y, index))), s.length, total);
 }
 
@@ -239,13 +240,14 @@ Ahead rows_ahead(std::int64_t bytes, bool streamed) {
 template <class T>
 void softmax_whole_rows(const SoftmaxElements<T>& e, const Strided<void>& y, Stores stores,
                         int threads) {
-    const bool streamed = stores == Stores::streamed && e.kernels_.stream != nullptr &&
+    const bool streamed = stores == Stores::streamed && e.kernels.stream != nullptr &&
                           e.as_computed() &&
-                          (e.s_.leading.empty() || y.strides.back() == e.s_.length);
+                          (e.asked.leading.empty() || y.strides.back() == e.asked.length);
     const bool late = streamed && divides_late(e);
-    const std::int64_t bytes = product(e.s_.leading) * e.s_.length * element_bytes(e.s_.type);
+    const std::int64_t bytes =
+        product(e.asked.leading) * e.asked.length * element_bytes(e.asked.type);
     const Ahead ahead = rows_ahead(bytes, streamed);
-    each_task<T>(e.s_, product(e.s_.leading), e.s_.length,
+    each_task<T>(e.asked, product(e.asked.leading), e.asked.length,
                  streamed ? streamed_elements : task_elements, threads,
                  [&](std::int64_t begin, std::int64_t end, const SoftmaxRoom<T>& room) {
                      Guess guess;
@@ -258,7 +260,7 @@ void softmax_whole_rows(const SoftmaxElements<T>& e, const Strided<void>& y, Sto
                                                    streamed ? &stream : nullptr, ahead);
                      if (streamed) {
                          stream.finish();
-                         e.kernels_.fence();
+                         e.kernels.fence();
                      }
                  });
 }
@@ -365,7 +367,7 @@ double log_beside_greatest(const SoftmaxElements<double>& e, const Part& part, s
     const double greatest = part.greatest(i);
     if (greatest == HUGE_VAL)
         return sum_with_infinity(e, index, part.room());
-    return (std::isinf(greatest) ? 0 : greatest) + e.kernels_.logarithm(part.totals()[i]);
+    return (std::isinf(greatest) ? 0 : greatest) + e.kernels.logarithm(part.totals()[i]);
 }
 
 } // namespace

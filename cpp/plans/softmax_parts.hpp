@@ -57,36 +57,40 @@ bool scales_differences(double scale) {
 
 // Elements in memory, and as T: float32, or float64 where it would not hold them.
 template <class T>
-class SoftmaxElements {
-  public:
-    SoftmaxElements(const Kernels& kernels, const Softmax& softmax)
-        : kernels_(kernels), s_(softmax), bytes_(element_bytes(softmax.type)),
-          scale_(scales_differences<T>(softmax.scale) ? std::abs(softmax.scale) : 1),
-          factor_(softmax.scale / scale_) {}
+struct SoftmaxElements {
+    const Kernels& kernels;
+    const Softmax& asked;
+    std::int64_t bytes;
+    double scale, factor; // of differences, which kernels multiply, and of elements as read
 
-    const SoftmaxKernels<T>& kernel() const { return kernels_in<T>(kernels_).softmax; }
+    SoftmaxElements(const Kernels& table, const Softmax& softmax)
+        : kernels(table), asked(softmax), bytes(element_bytes(softmax.type)),
+          scale(scales_differences<T>(softmax.scale) ? std::abs(softmax.scale) : 1),
+          factor(softmax.scale / scale) {}
+
+    const SoftmaxKernels<T>& kernel() const { return kernels_in<T>(kernels).softmax; }
     static constexpr Type own_type = std::is_same_v<T, float> ? Type::float32 : Type::float64;
     // Whether they are of the same type, and the same.
-    bool as_computed() const { return s_.type == own_type; }
-    bool unchanged() const { return s_.mask.data == nullptr && factor_ == 1; }
+    bool as_computed() const { return asked.type == own_type; }
+    bool unchanged() const { return asked.mask.data == nullptr && factor == 1; }
     bool plain() const { return as_computed() && unchanged(); }
     const void* at(const Strided<const void>& x, std::int64_t offset) const {
-        return static_cast<const char*>(x.data) + offset * bytes_;
+        return static_cast<const char*>(x.data) + offset * bytes;
     }
     void* at(const Strided<void>& y, std::int64_t offset) const {
-        return static_cast<char*>(y.data) + offset * bytes_;
+        return static_cast<char*>(y.data) + offset * bytes;
     }
     // Elements side by side, what is left out as -inf.
     void read(const void* x, const std::uint8_t* counts, std::int64_t count, T* elements) const {
         const auto hide = [&](const T* from) {
             kernel().hide(from, counts, count, static_cast<T>(-HUGE_VAL), elements);
         };
-        if (as_computed() && factor_ == 1 && counts != nullptr)
+        if (as_computed() && factor == 1 && counts != nullptr)
             return hide(static_cast<const T*>(x));
-        kernels_in<T>(kernels_).read[static_cast<std::size_t>(s_.type)](x, count, elements);
-        if (factor_ != 1)
+        kernels_in<T>(kernels).read[static_cast<std::size_t>(asked.type)](x, count, elements);
+        if (factor != 1)
             for (std::int64_t i = 0; i < count; ++i)
-                elements[i] *= static_cast<T>(factor_);
+                elements[i] *= static_cast<T>(factor);
         if (counts != nullptr)
             hide(elements);
     }
@@ -94,13 +98,8 @@ class SoftmaxElements {
     void write(T* shares, const std::uint8_t* counts, std::int64_t count, void* y) const {
         if (counts != nullptr)
             kernel().hide(shares, counts, count, T{0}, shares);
-        kernels_in<T>(kernels_).write[static_cast<std::size_t>(s_.type)](shares, count, y);
+        kernels_in<T>(kernels).write[static_cast<std::size_t>(asked.type)](shares, count, y);
     }
-
-    const Kernels& kernels_;
-    const Softmax& s_;
-    std::int64_t bytes_;
-    double scale_, factor_; // of differences, which kernels multiply, and of elements as read
 };
 
 // What a thread needs for a part of `most` elements, a multiple of 16: weights, elements as T,
@@ -141,24 +140,26 @@ class SoftmaxRow {
   public:
     SoftmaxRow(const SoftmaxElements<T>& all, std::int64_t index, const Strided<void>* y,
                const SoftmaxRoom<T>& room)
-        : e_(all), room_(room), x_(offset_of(all.s_.leading, all.s_.x, index)),
-          mask_(all.s_.mask.data == nullptr ? 0 : offset_of(all.s_.leading, all.s_.mask, index)),
-          result_(y), y_(y == nullptr ? 0 : offset_of(all.s_.leading, *y, index)) {}
+        : e_(all), room_(room), x_(offset_of(all.asked.leading, all.asked.x, index)),
+          mask_(all.asked.mask.data == nullptr
+                    ? 0
+                    : offset_of(all.asked.leading, all.asked.mask, index)),
+          result_(y), y_(y == nullptr ? 0 : offset_of(all.asked.leading, *y, index)) {}
 
     // What sum_directly() adds of a part.
     void add_exponentials(std::int64_t begin, std::int64_t count) {
-        const auto& sum = e_.kernels_.sum_exponentials;
-        if (e_.unchanged() && e_.s_.x.step == 1)
-            return sum[static_cast<std::size_t>(e_.s_.type)](e_.at(e_.s_.x, x_ + begin), count,
-                                                             sums_);
+        const auto& sum = e_.kernels.sum_exponentials;
+        if (e_.unchanged() && e_.asked.x.step == 1)
+            return sum[static_cast<std::size_t>(e_.asked.type)](e_.at(e_.asked.x, x_ + begin),
+                                                                count, sums_);
         load(begin, count);
         sum[static_cast<std::size_t>(Type::float64)](elements_, count, sums_);
     }
     void load(std::int64_t begin, std::int64_t count) {
-        const Softmax& s = e_.s_;
+        const Softmax& s = e_.asked;
         const void* from = e_.at(s.x, x_ + begin * s.x.step);
         if (s.x.step != 1) {
-            copy_apart(e_.bytes_, from, s.x.step, room_.packed, 1, count);
+            copy_apart(e_.bytes, from, s.x.step, room_.packed, 1, count);
             from = room_.packed;
         }
         counts_ = nullptr;
@@ -185,10 +186,10 @@ class SoftmaxRow {
         weigh(count);
     }
     void weigh(std::int64_t count) {
-        e_.kernel().weigh(elements_, count, greatest_, e_.scale_, room_.weights, sums_);
+        e_.kernel().weigh(elements_, count, greatest_, e_.scale, room_.weights, sums_);
     }
     void clear_sums() { std::fill_n(sums_, side_by_side, 0.0); }
-    void total() { total_ = e_.kernels_.total(sums_); }
+    void total() { total_ = e_.kernels.total(sums_); }
     void store(std::int64_t begin, std::int64_t count) {
         e_.kernel().share(room_.weights, count, total_, room_.weights);
         void* const to = e_.at(*result_, y_ + begin * result_->step);
@@ -196,11 +197,11 @@ class SoftmaxRow {
             e_.write(room_.weights, counts_, count, to);
         } else {
             e_.write(room_.weights, counts_, count, room_.packed);
-            copy_apart(e_.bytes_, room_.packed, 1, to, result_->step, count);
+            copy_apart(e_.bytes, room_.packed, 1, to, result_->step, count);
         }
     }
 
-    std::int64_t length() const { return e_.s_.length; }
+    std::int64_t length() const { return e_.asked.length; }
     std::int64_t most() const { return part_elements; }
     const SoftmaxRoom<T>& room() const { return room_; }
     const T* elements() const { return elements_; }
@@ -235,21 +236,23 @@ class SoftmaxColumns {
           sixteens_(static_cast<int>((columns + side_by_side - 1) / side_by_side)),
           width_(sixteens_ * side_by_side),
           lanes_(static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(
-              std::clamp<std::int64_t>(all.s_.length, 1, side_by_side))))),
-          whole_(all.unchanged() && all.s_.x.strides.back() == 1 &&
+              std::clamp<std::int64_t>(all.asked.length, 1, side_by_side))))),
+          whole_(all.unchanged() && all.asked.x.strides.back() == 1 &&
                  (y == nullptr || y->strides.back() == 1)),
-          x_(offset_of(all.s_.leading, all.s_.x, index)),
-          mask_(all.s_.mask.data == nullptr ? 0 : offset_of(all.s_.leading, all.s_.mask, index)),
-          result_(y), y_(y == nullptr ? 0 : offset_of(all.s_.leading, *y, index)) {
+          x_(offset_of(all.asked.leading, all.asked.x, index)),
+          mask_(all.asked.mask.data == nullptr
+                    ? 0
+                    : offset_of(all.asked.leading, all.asked.mask, index)),
+          result_(y), y_(y == nullptr ? 0 : offset_of(all.asked.leading, *y, index)) {
         std::fill_n(greatest_, most_columns, static_cast<T>(-HUGE_VAL));
     }
 
     void add_exponentials(std::int64_t begin, std::int64_t count) {
-        const auto& sum = e_.kernels_.sum_exponentials_of_columns;
-        const Strided<const void>& x = e_.s_.x;
+        const auto& sum = e_.kernels.sum_exponentials_of_columns;
+        const Strided<const void>& x = e_.asked.x;
         if (whole_)
-            return sum[static_cast<std::size_t>(e_.s_.type)](e_.at(x, x_ + begin * x.step), x.step,
-                                                             count, columns_, sums_);
+            return sum[static_cast<std::size_t>(e_.asked.type)](e_.at(x, x_ + begin * x.step),
+                                                                x.step, count, columns_, sums_);
         load(begin, count);
         sum[static_cast<std::size_t>(Type::float64)](room_.elements, width_, count, width_, sums_);
     }
@@ -285,13 +288,13 @@ class SoftmaxColumns {
     }
     // Raises the greatest too.
     void load(std::int64_t begin, std::int64_t count) {
-        const Strided<const void>& x = e_.s_.x;
+        const Strided<const void>& x = e_.asked.x;
         if (whole_)
-            return load(e_.s_.type, e_.at(x, x_ + begin * x.step), x.step, count, columns_);
+            return load(e_.asked.type, e_.at(x, x_ + begin * x.step), x.step, count, columns_);
         for (std::int64_t i = 0; i < count; ++i) {
             const void* from = e_.at(x, x_ + (begin + i) * x.step);
             if (x.strides.back() != 1) {
-                copy_apart(e_.bytes_, from, x.strides.back(), room_.packed, 1, columns_);
+                copy_apart(e_.bytes, from, x.strides.back(), room_.packed, 1, columns_);
                 from = room_.packed;
             }
             T* const row = room_.elements + i * width_;
@@ -302,17 +305,17 @@ class SoftmaxColumns {
     }
     void raise(std::int64_t begin, std::int64_t count) { load(begin, count); }
     void weigh(std::int64_t count) {
-        e_.kernel().weigh_columns(room_.elements, count, sixteens_, greatest_, e_.scale_, sums_);
+        e_.kernel().weigh_columns(room_.elements, count, sixteens_, greatest_, e_.scale, sums_);
     }
     void clear_sums() { std::fill_n(sums_, width_ * lanes_, 0.0); }
     void total() {
-        e_.kernels_.total_columns(sums_, sixteens_, lanes_);
+        e_.kernels.total_columns(sums_, sixteens_, lanes_);
         std::copy_n(sums_, width_, totals_);
     }
     void store(std::int64_t begin, std::int64_t count) {
         const Strided<void>& y = *result_;
         if (whole_)
-            return share(e_.s_.type, count, columns_, e_.at(y, y_ + begin * y.step), y.step);
+            return share(e_.asked.type, count, columns_, e_.at(y, y_ + begin * y.step), y.step);
         share(SoftmaxElements<T>::own_type, count, width_, room_.elements, width_);
         for (std::int64_t i = 0; i < count; ++i) {
             void* const to = e_.at(y, y_ + (begin + i) * y.step);
@@ -320,11 +323,11 @@ class SoftmaxColumns {
             e_.write(room_.elements + i * width_, counted(begin + i), columns_,
                      apart ? room_.packed : to);
             if (apart)
-                copy_apart(e_.bytes_, room_.packed, 1, to, y.strides.back(), columns_);
+                copy_apart(e_.bytes, room_.packed, 1, to, y.strides.back(), columns_);
         }
     }
 
-    std::int64_t length() const { return e_.s_.length; }
+    std::int64_t length() const { return e_.asked.length; }
     std::int64_t most() const { return part_elements / width_ / summed_elements * summed_elements; }
     const SoftmaxRoom<T>& room() const { return room_; }
     std::int64_t count() const { return columns_; }
@@ -333,10 +336,10 @@ class SoftmaxColumns {
 
   private:
     void weigh_by_guess(std::int64_t begin, std::int64_t count) {
-        const Strided<const void>& x = e_.s_.x;
+        const Strided<const void>& x = e_.asked.x;
         if constexpr (std::is_same_v<T, float>)
-            e_.kernel().weigh_columns_by_guess[static_cast<std::size_t>(e_.s_.type)](
-                e_.at(x, x_ + begin * x.step), x.step, count, columns_, guess_.greatest, e_.scale_,
+            e_.kernel().weigh_columns_by_guess[static_cast<std::size_t>(e_.asked.type)](
+                e_.at(x, x_ + begin * x.step), x.step, count, columns_, guess_.greatest, e_.scale,
                 room_.elements, sums_);
     }
     void load(Type type, const void* x, std::int64_t step, std::int64_t count,
@@ -350,7 +353,7 @@ class SoftmaxColumns {
                                                                   totals_, y, step);
     }
     const std::uint8_t* counted(std::int64_t element) const {
-        const Strided<const std::uint8_t>& mask = e_.s_.mask;
+        const Strided<const std::uint8_t>& mask = e_.asked.mask;
         if (mask.data == nullptr)
             return nullptr;
         const std::uint8_t* const counts = mask.data + mask_ + element * mask.step;
