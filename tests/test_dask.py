@@ -27,6 +27,7 @@ from tests.data import DTYPES, UNIT, assert_same_bits, rows
 from tests.test_attention import Call, assert_within
 
 import ropewalk as rw
+from ropewalk._attention_problem import Problem
 
 Arrays = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
 
@@ -40,7 +41,9 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "plain": {},
     "causal": {"causal": True},
     "offset": {"causal": True, "offset": [-3, 7]},
+    "largest offsets": {"causal": True, "offset": [2**53, -(2**53)]},
     "window": {"window": (4, 2)},
+    "largest window": {"window": (2**53 + 1, 2), "offset": 2**53},
     "key lengths": {"key_lengths": np.array([3, 20], np.uint8)},
     "mask": {"mask": np.random.default_rng(1).random((2, 1, 20, 20)) < 0.5},
     "mask of keys": {"mask": np.arange(20) % 3 > 0},
@@ -237,14 +240,15 @@ def test_a_hidden_chunk_is_in_no_task(
     # The first feature says which row it is.
     array = np.column_stack([np.arange(length, dtype=float), np.zeros(length)])
     met: list[tuple[int, int]] = []
-    attend = rw.attention_with_lse
+    attend = Problem.attend
 
-    def spy(query: Any, key: Any, value: Any, **given: Any) -> Any:
+    def spy(problem: Problem, **results: Any) -> None:
         assert rw.get_num_threads() == 1
+        query, key, _ = problem.arrays
         met.extend((int(query[0, 0]), int(first)) for first in key[:1, 0])
-        return attend(query, key, value, **given)
+        attend(problem, **results)
 
-    monkeypatch.setattr(rw, "attention_with_lse", spy)
+    monkeypatch.setattr(Problem, "attend", spy)
     made: list[list[int]] = [[], [], []]
     lazy = (recorded(array, size, one) for one in made)
     rw.dask.attention(*lazy, **options).compute()

@@ -3,7 +3,7 @@
 import itertools
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import dask.array as da
 import numpy as np
@@ -275,13 +275,19 @@ def _attended(
     """Attend from a chunk of queries to one of keys: shape (..., queries, 1, 1, 1)."""
     options |= zip(names, arrays, strict=True)
     begin = int(first_key[0])
-    options["offset"] = options.get("offset", 0) + (int(first_query[0]) - begin)
     if "key_lengths" in options:
         options["key_lengths"] = np.clip(options["key_lengths"] - begin, 0, value.shape[-2])
     if begin != first_seen[0]:  # one part has the sinks
         options.pop("sinks", None)
+    problem = Problem((query, key, value), **{"offset": 0, **options})
+    # That of the whole is in the range of offsets, and that of a part may lie beyond it.
+    offset = cast("NDArray[np.int64]", problem.offset)
+    problem.offset = np.asarray(offset + (int(first_query[0]) - begin))
+    output, _ = problem.result(None)
+    lse = problem.lse()
     with rw.num_threads(1):
-        return _part(*rw.attention_with_lse(query, key, value, **options))[..., None, None, None]
+        problem.attend(output=output, lse=lse)
+    return _part(output, lse)[..., None, None, None]
 
 
 def _unchanged(part: NDArray[np.void], **_: object) -> NDArray[np.void]:
