@@ -7,7 +7,7 @@ import signal
 import time
 import tracemalloc
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -467,6 +467,16 @@ def test_multi_head_attention_is_that_of_the_whole(dtype: str, options: dict[str
     np.testing.assert_allclose(found.astype(float), whole.astype(float), rtol=0, atol=ATOL[dtype])
 
 
+@pytest.mark.parametrize(
+    ("shape", "offset"), [((20, 12), [2]), ((2, 3, 20, 12), [0, 1, 2])], ids=str
+)
+def test_offsets_are_those_of_the_whole(shape: tuple[int, ...], offset: list[int]) -> None:
+    x, given = rows(shape), layer("float64", causal=True, offset=offset)
+    found = rw.dask.multi_head_attention(da.from_array(x, chunks=7), **given).compute()
+    whole = rw.multi_head_attention(x, **given)
+    np.testing.assert_allclose(found, whole, rtol=0, atol=ATOL["float64"])
+
+
 def test_cross_attention_and_a_batchless_query() -> None:
     query, memory = rows((9, 12)), rows((30, 12), seed=1)
     given = layer("float64", key_positions=range(50, 80), positions=range(9))
@@ -490,7 +500,17 @@ REFUSED: dict[str, Any] = {
     "heads": (data()[0][:, :3], {}),
     "dimensions": (data()[0][0, 0, 0], {}),
     "dtype": (data()[0].astype(complex), {}),
+    "objects": (data()[0].astype(object), {}),
+    "mask of objects": (data()[0], {"mask": np.ones((20, 20), object)}),
 }
+
+
+def refused_alike(lazily: Callable[[], Any], whole: Callable[[], Any]) -> None:
+    with pytest.raises((TypeError, ValueError)) as expected:
+        whole()
+    with pytest.raises(type(expected.value)) as found:
+        lazily()
+    assert str(found.value) == str(expected.value)
 
 
 @pytest.mark.parametrize(("query", "options"), REFUSED.values(), ids=REFUSED)
@@ -498,11 +518,11 @@ def test_attention_refuses_at_once_what_the_whole_refuses(
     query: NDArray[Any], options: dict[str, Any]
 ) -> None:
     _, key, value = data()
-    with pytest.raises((TypeError, ValueError)) as whole:
-        rw.attention(query, key, value, **options)
-    with pytest.raises(type(whole.value)) as found:
-        rw.dask.attention(*(da.from_array(a) for a in (query, key, value)), **options)
-    assert str(found.value) == str(whole.value)
+    refused_alike(
+        # Dask makes no array of objects by itself.
+        lambda: rw.dask.attention(query, da.from_array(key), da.from_array(value), **options),
+        lambda: rw.attention(query, key, value, **options),
+    )
 
 
 def test_sizes_of_chunks_must_be_known() -> None:
@@ -513,17 +533,36 @@ def test_sizes_of_chunks_must_be_known() -> None:
         rw.dask.attention(x, unknown, x)
 
 
-@pytest.mark.parametrize(
-    ("positions", "message"),
-    [
-        (np.arange(3), r"positions must have no axis, .* got shape \(3,\)"),
-        (range(10**20, 10**20 + 20), r"positions must be finite and at most 2\*\*53"),
-    ],
-    ids=["shape", "size"],
-)
-def test_rotation_refuses_positions_at_once(positions: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        rw.dask.rotate(da.from_array(rows((2, 20, 6))), positions)
+NO_POSITIONS: dict[str, Any] = {
+    "shape": np.arange(3),
+    "size": range(10**20, 10**20 + 20),
+    "length": range(2**53),
+    "size of integers": [2**70] * 20,
+    "text": "abc",
+    "booleans": [True] * 20,
+    "objects": [None] * 20,
+    "complex": np.ones(20, complex),
+    "complex, in chunks": da.ones(20, dtype=complex, chunks=7),
+}
+
+
+@pytest.mark.parametrize("name", ["positions", "key_positions"])
+@pytest.mark.parametrize("positions", NO_POSITIONS.values(), ids=NO_POSITIONS)
+def test_positions_are_refused_at_once(positions: Any, name: str) -> None:
+    x, given = rows((2, 20, 12)), layer("float64")
+    lazy = da.from_array(x)
+    whole = positions.compute() if isinstance(positions, da.Array) else positions
+    refused_alike(lambda: rw.dask.rotate(lazy, positions), lambda: rw.rotate(x, whole))
+    refused_alike(
+        lambda: rw.dask.multi_head_attention(lazy, **given, **{name: positions}),
+        lambda: rw.multi_head_attention(x, **given, **{name: whole}),
+    )
+
+
+def test_an_encoding_refuses_positions_at_once() -> None:
+    refused_alike(
+        lambda: rw.dask.sinusoidal_encoding([2**70], 8), lambda: rw.sinusoidal_encoding([2**70], 8)
+    )
 
 
 @pytest.mark.parametrize("recompute", ["no", 1, None], ids=repr)
@@ -542,16 +581,32 @@ def test_positions_on_a_grid_need_a_last_axis() -> None:
         rw.dask.rotate(da.from_array(rows(8)))
 
 
-def test_multi_head_attention_refuses_at_once_what_the_whole_refuses() -> None:
-    x = rows((2, 20, 12))
-    for options, message in (
-        ({"query_weight": rows((11, 16))}, r"query_weight must have shape \(12, columns\)"),
-        ({"rotary": None, "positions": range(20)}, "positions need rotary"),
-        ({"output_weight": None}, "output_bias needs an output_weight"),
-        ({"heads": 3}, "query_weight must have columns that 3 heads divide, got 16"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            rw.dask.multi_head_attention(da.from_array(x), **layer("float64", **options))
+REFUSED_LAYERS: dict[str, dict[str, Any]] = {
+    "weight": {"query_weight": rows((11, 16))},
+    "weight of objects": {"query_weight": np.ones((12, 16), object)},
+    "no rotary": {"rotary": None, "positions": range(20)},
+    "no output weight": {"output_weight": None},
+    "heads": {"heads": 3},
+    "shape of offsets": {"offset": [0, 1, 2]},
+    "size of the offset": {"offset": 2**70},
+    "positions from the offset on": {"offset": 2**53 - 18},
+    "text for an offset": {"offset": "a"},
+    "number for rotary": {"rotary": 5},
+    "text for rotary": {"rotary": "abc"},
+    "unknown option of rotary": {"rotary": {"foo": 1}},
+    "positions for rotary": {"rotary": {"positions": range(20)}},
+}
+
+
+@pytest.mark.parametrize("options", REFUSED_LAYERS.values(), ids=REFUSED_LAYERS)
+def test_multi_head_attention_refuses_at_once_what_the_whole_refuses(
+    options: dict[str, Any],
+) -> None:
+    x, given = rows((2, 20, 12)), layer("float64", **options)
+    refused_alike(
+        lambda: rw.dask.multi_head_attention(da.from_array(x), **given),
+        lambda: rw.multi_head_attention(x, **given),
+    )
 
 
 def test_without_dask_the_extra_is_named(run_python: RunPython) -> None:

@@ -491,7 +491,18 @@ BAD: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
     ),
     "a result for rotary": (
         {"rotary": {"frequencies": FREQUENCIES, "out": np.ones((6, 7, 4))}}, TypeError,
-        "rotary must not hold out: queries and keys are turned in memory of their own",
+        "rotary must hold options of rotate, base, frequencies, pairing, rotary_dim, inverse, got "
+        "'out'",
+    ),
+    "positions for rotary": (
+        {"rotary": {"positions": range(7)}}, TypeError,
+        "rotary must hold options of rotate, base, frequencies, pairing, rotary_dim, inverse, got "
+        "'positions'",
+    ),
+    "a number for a name of rotary": (
+        {"rotary": {1: 2}}, TypeError,
+        "rotary must hold options of rotate, base, frequencies, pairing, rotary_dim, inverse, got "
+        "1",
     ),
     "key positions that do not fit": (
         {"rotary": FREQUENCIES, "key_positions": [0, 1]}, ValueError,

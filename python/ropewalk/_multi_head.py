@@ -12,6 +12,7 @@ from ropewalk._rotary import rotate
 from ropewalk.frequencies import Frequencies
 
 Rotary = Frequencies | Mapping[str, Any]
+ROTATION = ("base", "frequencies", "pairing", "rotary_dim", "inverse")  # options of rotate
 # A name, data, the weight that projects it, and what is then added.
 Projection = tuple[str, ArrayLike, ArrayLike, ArrayLike | None]
 
@@ -419,26 +420,11 @@ def _turned(
     offset: ArrayLike | None,
 ) -> NDArray[Any]:
     """Return queries or keys of shape (..., heads, length, dim), each row turned."""
-    options: dict[str, Any]
-    if isinstance(rotary, Frequencies):
-        options = {"frequencies": rotary}
-    elif isinstance(rotary, Mapping):
-        options = dict(rotary)
-        if "out" in options:
-            msg = "rotary must not hold out: queries and keys are turned in memory of their own"
-            raise TypeError(msg)
-    else:
-        msg = f"rotary must be Frequencies, or the options of rotate, got {rotary!r}"
-        raise TypeError(msg)
+    options = rotation_options(rotary)
     frequencies = options.get("frequencies")
     axes = frequencies.axes if isinstance(frequencies, Frequencies) else 1
     if positions is None and offset is not None:
-        largest = _arrays.LARGEST_POSITION
-        first = _arrays.integers("offset", offset, -largest, largest)
-        leading = heads.shape[:-3] or (1,)  # as attention has it
-        _arrays.check_broadcast("offset", first.shape, leading, "the axes before those of heads")
-        if first.ndim:
-            first = np.broadcast_to(first, leading) if heads.ndim > 3 else first.reshape(())
+        first = first_positions(offset, heads.shape)
         name, positions = "offset", np.add.outer(first, np.arange(heads.shape[-2]))
         if axes > 1:
             positions = np.stack([positions] * axes, axis=-1)
@@ -448,6 +434,34 @@ def _turned(
         if len(shape) > 1 and heads.ndim > 3:  # all heads share them
             positions = np.expand_dims(positions, len(shape) - 1)
     return rotate(heads, positions, **options)
+
+
+def rotation_options(rotary: object) -> dict[str, Any]:
+    """Return the options of `rotate` that frequencies, or a mapping, stand for."""
+    if isinstance(rotary, Frequencies):
+        return {"frequencies": rotary}
+    if not isinstance(rotary, Mapping):
+        msg = f"rotary must be Frequencies, or the options of rotate, got {rotary!r}"
+        raise TypeError(msg)
+    for name in rotary:
+        if name not in ROTATION:
+            msg = f"rotary must hold options of rotate, {', '.join(ROTATION)}, got {name!r}"
+            raise TypeError(msg)
+    return dict(rotary)
+
+
+def first_positions(offset: ArrayLike, heads: tuple[int, ...]) -> NDArray[np.int64]:
+    """Return the positions of the first queries of heads of that shape, (..., heads, length, dim).
+
+    They are one number, or where there is a batch an array of its shape.
+    """
+    largest = _arrays.LARGEST_POSITION
+    first = _arrays.integers("offset", offset, -largest, largest)
+    leading = heads[:-3] or (1,)  # as attention has it
+    _arrays.check_broadcast("offset", first.shape, leading, "the axes before those of heads")
+    if not first.ndim:
+        return first
+    return np.broadcast_to(first, leading) if len(heads) > 3 else first.reshape(())
 
 
 def _heads(heads: object) -> int:

@@ -16,8 +16,12 @@ Labels = list[str]
 def in_chunks(name: str, x: da.Array | ArrayLike) -> da.Array:
     """Return a Dask array whose chunks have known sizes."""
     _arrays.refuse_masked(name, x)
-    array = da.asarray(x)
-    if np.isnan(array.shape).any():
+    try:
+        array = da.asarray(x)
+        unknown = np.isnan(array.shape).any()
+    except NotImplementedError:  # Dask knows no size of objects; their dtype is refused later
+        return da.from_array(np.asarray(x), chunks=-1)
+    if unknown:
         msg = f"{name} must have chunks of known sizes, got {array.chunks}; see compute_chunk_sizes"
         raise ValueError(msg)
     return array

@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 import ropewalk as rw
+from ropewalk import _arrays
 from ropewalk._attention import AttentionOptions
-from ropewalk._multi_head import Rotary, computed_dtype
+from ropewalk._multi_head import Rotary, computed_dtype, first_positions, rotation_options
 from ropewalk.dask._attention import attention
-from ropewalk.dask._chunks import Chunks, in_chunks, leading_axes, stand_in
-from ropewalk.dask._positions import axes_of, rotate
-from ropewalk.frequencies import Frequencies
+from ropewalk.dask._chunks import in_chunks, leading_axes, stand_in
+from ropewalk.dask._positions import axes_of, positions_of_rows, rotate
 
 
 def multi_head_attention(
@@ -106,9 +106,7 @@ def multi_head_attention(
         "output_bias": output_bias,
     }
     matrices = {n: in_chunks(n, w).rechunk(-1) for n, w in weights.items() if w is not None}
-    turning: dict[str, Any] = {}
-    if rotary is not None:
-        turning = {"frequencies": rotary} if isinstance(rotary, Frequencies) else dict(rotary)
+    turning = {} if rotary is None else rotation_options(rotary)
     axes = axes_of(turning.get("frequencies"))
     # The same with no rows at all: refuses what does not fit, and has the dtype of the result.
     nowhere = np.empty((0, *axes))
@@ -132,12 +130,13 @@ def multi_head_attention(
     if rotary is not None:
         if key is None and key_positions is None:
             key_positions = positions
+        names = ["positions", "key_positions"]
         offset = options.get("offset")
         if positions is None and offset is not None:
-            positions = _continued(offset, of_heads[0].chunks[-2], axes)
+            names[0], positions = "offset", _continued(offset, of_heads[0], axes)
         of_heads[:2] = [
-            rotate(x, _of_all_heads(at, axes), **turning)
-            for x, at in zip(of_heads, (positions, key_positions), strict=False)
+            rotate(x, _of_all_heads(name, at, axes, x), **turning)
+            for name, x, at in zip(names, of_heads, (positions, key_positions), strict=False)
         ]
     if all(x.ndim == 3 for x in of_heads):  # heads alone are no grouped heads
         output = attention(*(x[None] for x in of_heads), **options)[0]
@@ -154,20 +153,27 @@ def multi_head_attention(
     return merged.astype(empty.dtype)
 
 
-def _continued(offset: ArrayLike, chunks: Chunks, axes: tuple[int, ...]) -> da.Array:
+def _continued(offset: ArrayLike, queries: da.Array, axes: tuple[int, ...]) -> da.Array:
     """Return the positions of queries from the offset on."""
-    rows = da.asarray(np.asarray(offset)[..., None]) + da.arange(sum(chunks), chunks=(chunks,))
+    first, length = first_positions(offset, queries.shape), queries.shape[-2]
+    _arrays.positions("offset", first + max(length - 1, 0))
+    rows = da.asarray(first[..., None]) + da.arange(length, chunks=queries.chunks[-2:-1])
     return da.stack([rows] * axes[0], axis=-1) if axes else rows
 
 
 def _of_all_heads(
-    positions: da.Array | ArrayLike | range | None, axes: tuple[int, ...]
+    name: str,
+    positions: da.Array | ArrayLike | range | None,
+    axes: tuple[int, ...],
+    heads: da.Array,
 ) -> da.Array | range | None:
     """Return positions with an axis for the heads, where they have one for each row of a batch."""
-    if positions is None or isinstance(positions, range):
-        return positions
-    rows = da.asarray(positions)
-    return da.stack([rows], axis=-2 - len(axes)) if rows.ndim > 1 + len(axes) else rows
+    if positions is None:
+        return None
+    rows = positions_of_rows(name, positions, axes, heads[..., 0, :, :])
+    if isinstance(rows, range) or rows.ndim <= 1 + len(axes):
+        return rows
+    return da.stack([rows], axis=-2 - len(axes))
 
 
 def _projected(

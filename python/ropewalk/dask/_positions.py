@@ -5,6 +5,7 @@ from typing import Any
 
 import dask.array as da
 import numpy as np
+from dask import is_dask_collection
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 import ropewalk as rw
@@ -44,8 +45,8 @@ def sinusoidal_encoding(
     Raises
     ------
     ValueError, TypeError, ImportError
-        As `ropewalk.sinusoidal_encoding`: at once, but for positions out of range when their chunk
-        is computed.
+        As `ropewalk.sinusoidal_encoding`: at once, but for positions of a Dask array that are out
+        of range, when their chunk is computed.
 
     See Also
     --------
@@ -76,7 +77,7 @@ def sinusoidal_encoding(
         "order": order,
     }
     axes = axes_of(frequencies)
-    rows = _positions(positions, axes)
+    rows = _in_chunks("positions", positions, axes)
     nowhere = np.empty((0, *axes), rows.dtype)
     empty = rw.sinusoidal_encoding(nowhere, dim, dtype=dtype, **options)
     labels = leading_axes(rows.ndim)
@@ -125,7 +126,8 @@ def rotate(
     Raises
     ------
     ValueError, TypeError
-        As `ropewalk.rotate`: at once, but for positions out of range when their chunk is computed.
+        As `ropewalk.rotate`: at once, but for positions of a Dask array that are out of range, when
+        their chunk is computed.
 
     See Also
     --------
@@ -169,10 +171,10 @@ def rotate(
     empty = rw.rotate(empty, np.zeros(axes), **options)
     data = data.rechunk({-1: -1})
     labels = leading_axes(data.ndim)
-    if isinstance(positions, range) and not axes and (len(positions),) == data.shape[-2:-1]:
-        _arrays.positions("positions", positions)
+    rows = positions_of_rows("positions", positions, axes, data)
+    if isinstance(rows, range):
         edges = itertools.accumulate(data.chunks[-2][:-1], initial=0)
-        firsts = [positions.start + positions.step * edge for edge in edges]
+        firsts = [rows.start + rows.step * edge for edge in edges]
         return da.blockwise(
             _turned_from,
             labels,
@@ -182,13 +184,11 @@ def rotate(
             labels[-2:-1],
             align_arrays=False,
             meta=empty,
-            step=positions.step,
+            step=rows.step,
             **options,
         )
-    rows = _positions(positions, axes)
-    shape = rows.shape[: rows.ndim - len(axes)]
-    _arrays.check_rows_fit("positions", shape, data)
-    own = labels[-2:-1] if len(shape) == 1 else labels[: len(shape)]
+    count = rows.ndim - len(axes)
+    own = labels[-2:-1] if count == 1 else labels[:count]
     own += ["axis"] * len(axes)
     chunks = dict(zip(labels, data.chunks, strict=True)) | {"axis": axes}
     return da.blockwise(
@@ -212,12 +212,35 @@ def axes_of(frequencies: object) -> tuple[int, ...]:
     return ()
 
 
-def _positions(positions: da.Array | ArrayLike | range, axes: tuple[int, ...]) -> da.Array:
+def positions_of_rows(
+    name: str,
+    positions: da.Array | ArrayLike | range,
+    axes: tuple[int, ...],
+    x: da.Array,
+) -> da.Array | range:
+    """Return positions that fit the rows of `x`: a range of one for each, or in chunks."""
+    if isinstance(positions, range) and not axes:  # however long, it takes no memory
+        _, shape = _arrays.positions(name, positions)
+        _arrays.check_rows_fit(name, shape, x)
+        if shape == x.shape[-2:-1]:
+            return positions
+    rows = _in_chunks(name, positions, axes)
+    _arrays.check_rows_fit(name, rows.shape[: rows.ndim - len(axes)], x)
+    return rows
+
+
+def _in_chunks(
+    name: str, positions: da.Array | ArrayLike | range, axes: tuple[int, ...]
+) -> da.Array:
     """Return positions in chunks, all axes of one in the same chunk."""
-    rows = in_chunks("positions", positions)
+    if not is_dask_collection(positions):
+        checked, shape = _arrays.positions(name, positions, *axes)
+        return da.asarray(_arrays.listed(checked).reshape(shape + axes))
+    rows = in_chunks(name, positions)
+    _arrays.positions(name, np.empty(0, rows.dtype))  # refuses a dtype
     if axes and rows.shape[-1:] != axes:
         msg = (
-            f"positions must have a last axis of length {axes[0]}, one position on each axis of "
+            f"{name} must have a last axis of length {axes[0]}, one position on each axis of "
             f"the frequencies, got shape {rows.shape}"
         )
         raise ValueError(msg)
