@@ -262,6 +262,31 @@ def test_weights_that_are_no_numbers_break_every_law(law: str) -> None:
     assert not LAWS[law]([1.0, 2.0, 3.0], softmax=always(np.full(3, np.nan))).holds
 
 
+@pytest.mark.parametrize(
+    ("weights", "values"),
+    [
+        ([0.25] * 4, (0.0, 0.0, 0.0, 3.0)),
+        (np.full(4, 1e308), (math.inf, 0.0, 0.0, 3.0)),
+        (np.array([1e308, 1e308, -1e308, -1e308]), (1.0, 0.0, 1.0, math.nan)),
+        (np.array([math.inf, -math.inf, 0, 0]), (math.nan, math.nan, 1.0, math.nan)),
+        (np.array([1e308, 1e308, math.inf, -math.inf]), (math.nan, math.nan, 1.0, math.nan)),
+    ],
+    ids=str,
+)
+def test_whatever_weights_are_is_measured(weights: Any, values: tuple[float, ...]) -> None:
+    found = [law([1.0, 2.0, 3.0, 4.0], softmax=always(weights)).value for law in LAWS.values()]
+    np.testing.assert_array_equal(found, values)
+
+
+@laws
+def test_weights_are_as_many_real_numbers_as_logits(law: str) -> None:
+    message = "softmax(x) must have the shape of x, (4,), got (7,)"
+    with pytest.raises(ValueError, match=exactly(message)):
+        LAWS[law](np.zeros(4), softmax=always(np.ones(7)))
+    with pytest.raises(TypeError, match=r"^softmax\(x\) must be integers, float64, .* complex128$"):
+        LAWS[law](np.zeros(4), softmax=always(np.ones(4, complex)))
+
+
 def test_the_weights_of_the_demo_sentence_sum_to_more_than_1() -> None:
     measured = softmax_sum(np.zeros(4), softmax=always(np.array([0.6, 0.2, 0.8, 0.1])))
     assert measured.value == pytest.approx(0.7, rel=1e-15)  # article 004
@@ -290,6 +315,29 @@ def test_weights_on_their_way_to_0_are_not_compared() -> None:
         return np.array([1, least if x[0] == 0 else 0], np.float32)
 
     assert softmax_shift(np.array([0, -87], np.float32), shift=1.0, softmax=flushed).value == 0
+
+
+@pytest.mark.parametrize(
+    ("x", "shift"),
+    [
+        (normal((100,), "float16"), 1e4),
+        (np.array([15.6, -15.6], np.float32), 1e9),
+        (np.array([0.0, 5.0]), 1e17),
+        (np.array([0.0, 5.0]), -1e300),
+    ],
+)
+def test_a_shift_that_leaves_no_digits_of_the_logits_is_rounding(
+    x: NDArray[Any], shift: float
+) -> None:
+    measured = softmax_shift(x, shift=shift)
+    assert measured.holds
+    assert measured.value > 1
+
+
+def test_the_bound_of_a_small_shift_is_its_units() -> None:
+    units = 2 * 1004 + 4 * 3 + 16 + 2 * 4
+    bound = softmax_shift([1.0, 2.0, 3.0, 4.0], shift=1000.0).bound
+    assert bound == pytest.approx(units * 2.0**-53, rel=1e-12)
 
 
 def test_a_shift_must_be_a_finite_number_and_leave_finite_logits() -> None:

@@ -287,15 +287,18 @@ def test_scores_may_be_integers() -> None:
     assert relative_score(lambda at: at.tolist(), [1], shift=2, scale=4.0).value == 0.5
 
 
-def test_positions_come_as_they_are_and_shifted() -> None:
+@pytest.mark.parametrize("dtype", ["int64", "int8", "uint8"])
+def test_positions_come_as_they_are_and_shifted(dtype: str) -> None:
     seen = []
 
     def score(at: NDArray[Any]) -> NDArray[np.float64]:
         seen.append(at)
         return np.array([float(at.sum())])
 
-    assert relative_score(score, [1, 2], shift=10, scale=4.0) == Measurement(5.0, 6 * U)
-    assert [at.tolist() for at in seen] == [[1, 2], [11, 12]]
+    positions, shift = np.array([1, 127], dtype), np.array(127, dtype)
+    found = relative_score(score, positions, shift=shift, scale=4.0)
+    assert found == Measurement(2 * 127 / 4, 6 * U)
+    assert [at.tolist() for at in seen] == [[1, 127], [128, 254]]
     assert all(at.dtype == np.int64 for at in seen)
 
 
@@ -376,6 +379,8 @@ def test_an_integer_drowns_the_embedding() -> None:
     assert measured == pytest.approx(20 * math.log10(0.02 / 252), abs=0.2)  # -82.0
     assert signal_to_noise([1, 1], [10, 10]) == -20
     assert signal_to_noise([1e200], [1e-200]) == pytest.approx(8000)
+    least = 20 * math.log10(5e-324) - 10 * math.log10(5)
+    assert signal_to_noise([5e-324, 0, 0, 0, 0], [1.0]) == pytest.approx(least, rel=1e-15)
 
 
 def test_pairs_that_never_complete_a_turn() -> None:
@@ -646,6 +651,10 @@ def test_a_cell_is_short(value: float, text: str) -> None:
             "encode must return a row a position, 2, got shape (3, 1)",
         ),
         (
+            lambda: length_independence(lambda n: np.ones((n, n)), 2, 3),
+            "encode must return tables of one width, got 2 and 3 columns",
+        ),
+        (
             lambda: length_independence(lambda n: np.ones((n, 1)), 3, 2),
             "longer must be at least the length 3, got 2",
         ),
@@ -659,7 +668,23 @@ def test_a_cell_is_short(value: float, text: str) -> None:
         ),
         (
             lambda: relative_score(lambda at: at, [1.0], shift=math.inf, scale=1.0),
-            "shift must be finite, got inf",
+            "shift must be finite and at most 2**53 in size, got inf",
+        ),
+        (
+            lambda: relative_score(lambda at: at, [2**62], shift=2**62, scale=1.0),
+            "positions must be finite and at most 2**53 in size, got 4611686018427387904",
+        ),
+        (
+            lambda: relative_score(lambda at: at, [1, 2**53], shift=1, scale=1.0),
+            "positions + shift must be finite and at most 2**53 in size, got 9007199254740993",
+        ),
+        (
+            lambda: relative_score(lambda at: at, np.ones((4, 2)), shift=[1, 2, 3], scale=1.0),
+            "shift must broadcast to positions, (4, 2), got shape (3,)",
+        ),
+        (
+            lambda: relative_score(lambda at: np.ones(1 + int(at[0])), [1], shift=1, scale=1.0),
+            "score(positions + shift) must have the shape of score(positions), (2,), got (3,)",
         ),
         (
             lambda: unseen_pairs(0, 4),

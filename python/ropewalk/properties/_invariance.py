@@ -127,7 +127,8 @@ def relative_score(
         What is measured: it takes positions and returns the scores of the queries there with the
         keys there, finite; float64, float32 or float16, integers become float64.
     positions : array_like of shape (length,) or (length, axes)
-        Positions of queries and keys (tokens, or coordinates of a grid).
+        Positions of queries and keys (tokens, or coordinates of a grid), at most 2**53 in size,
+        shifted ones too.
     shift : array_like
         What is added to all positions: a number, or one an axis.
     scale : float
@@ -142,8 +143,8 @@ def relative_score(
     Raises
     ------
     ValueError
-        If `positions` are empty, `positions`, `shift` or the scores not finite, there are no scores
-        or only one number, or `scale` is not positive and finite.
+        If `positions` are empty, `positions`, `shift` or the scores not finite or too large, there
+        are no scores or only one number, `scale` is not positive and finite, or shapes do not fit.
     TypeError
         If `positions`, `shift` or the scores are no real numbers, or `scale` is none.
 
@@ -180,14 +181,27 @@ def relative_score(
     >>> relative_score(added, np.arange(16), shift=10**6, scale=scale).holds
     False
     """
-    at, further = _arrays.finite_reals("positions", positions), _arrays.finite_reals("shift", shift)
+    at, further = _places("positions", positions), _places("shift", shift)
     if not at.size:
         msg = f"positions must not be empty, got shape {at.shape}"
         raise ValueError(msg)
+    _arrays.check_broadcast("shift", further.shape, at.shape, "positions")
     before = reals("score(positions)", score(at))
-    after = reals("score(positions + shift)", score(at + further))
+    after = reals("score(positions + shift)", score(_places("positions + shift", at + further)))
+    if after.shape != before.shape:
+        msg = (
+            f"score(positions + shift) must have the shape of score(positions), {before.shape}, "
+            f"got {after.shape}"
+        )
+        raise ValueError(msg)
     scale = _arrays.positive_number("scale", scale)
     return Measurement(largest(after - before) / scale, 6 * unit(before))
+
+
+def _places(name: str, values: ArrayLike) -> NDArray[Any]:
+    """Return positions, or a shift of them, in int64 or float64: no sum of two is too large."""
+    places, shape = _arrays.positions(name, values)
+    return _arrays.listed(places).reshape(shape)
 
 
 def length_independence(
@@ -210,7 +224,7 @@ def length_independence(
     Raises
     ------
     ValueError
-        If a length is out of range, or a table has not as many rows.
+        If a length is out of range, a table has not as many rows, or tables differ in their width.
     TypeError
         If a length is no integer, or a table holds no numbers.
 
@@ -249,6 +263,10 @@ def length_independence(
             msg = f"encode must return a row a position, {rows}, got shape {table.shape}"
             raise ValueError(msg)
         tables.append(table[:length])
+    if tables[0].shape != tables[1].shape:
+        widths = " and ".join(str(table.shape[1]) for table in tables)
+        msg = f"encode must return tables of one width, got {widths} columns"
+        raise ValueError(msg)
     return Measurement(largest(tables[1] - tables[0]), 0.0)
 
 

@@ -34,9 +34,9 @@ def softmax_sum(x: ArrayLike, /, *, softmax: Softmax = softmax) -> Measurement:
     Raises
     ------
     ValueError
-        If `x` is empty, not finite or a number.
+        If `x` is empty, not finite or a number, or weights have another shape.
     TypeError
-        If `x` holds no such numbers.
+        If `x`, or the weights, hold no such numbers.
 
     See Also
     --------
@@ -69,11 +69,11 @@ def softmax_sum(x: ArrayLike, /, *, softmax: Softmax = softmax) -> Measurement:
     """
     logits = reals("x", x)
     length = logits.shape[-1]
-    weights = softmax(logits).reshape(-1, length).tolist()
+    weights = _rows(_weights(softmax, logits)).tolist()
     smallest = float(np.finfo(logits.dtype).smallest_subnormal)
     denominator = 0 if logits.dtype == np.float64 else 2.0**-23
     bound = unit(logits) + denominator + length * (2.0**-53 + smallest / 2)
-    return Measurement(largest([math.fsum([*row, -1.0]) for row in weights]), bound)
+    return Measurement(largest([_sum_less_1(row) for row in weights]), bound)
 
 
 def softmax_shift(x: ArrayLike, /, *, shift: float, softmax: Softmax = softmax) -> Measurement:
@@ -93,15 +93,17 @@ def softmax_shift(x: ArrayLike, /, *, shift: float, softmax: Softmax = softmax) 
     -------
     Measurement
         The largest relative change of a weight, among those that are normal numbers. The bound is
-        ``(2 max|x + shift| + 4 spread + 16) u + 2 length 2**-53``, with u half the spacing of the
-        numbers above 1, and the spread that of the logits of a row.
+        ``exp((2 max|x + shift| + 4 spread + 16) u + 2 length 2**-53) - 1``, with u half the spacing
+        of the numbers above 1, and the spread that of the logits of a row; infinite where float64
+        holds no such number.
 
     Raises
     ------
     ValueError
-        If `x` is empty, not finite or a number, or `x + shift` is not finite.
+        If `x` is empty, not finite or a number, `x + shift` is not finite, or weights have another
+        shape.
     TypeError
-        If `x` holds no such numbers, or `shift` is no number.
+        If `x`, or the weights, hold no such numbers, or `shift` is no number.
 
     See Also
     --------
@@ -110,7 +112,7 @@ def softmax_shift(x: ArrayLike, /, *, shift: float, softmax: Softmax = softmax) 
     Notes
     -----
     Exact for real numbers. In floating point ``x + shift`` is rounded before softmax sees it, and
-    a logit that is off by d changes weights by up to 2 d, relatively: that is the first term of the
+    logits that are off by d multiply weights by up to ``exp(2 d)``: that is the first term of the
     bound. The second is the rounding of logits less the largest one, the rest the rounding of
     exponentials, sums and quotients, twice.
 
@@ -131,12 +133,14 @@ def softmax_shift(x: ArrayLike, /, *, shift: float, softmax: Softmax = softmax) 
     constant = _arrays.finite_number("shift", shift)
     with np.errstate(over="ignore"):  # what lies beyond the largest number is refused
         shifted = reals("x + shift", logits + np.array(constant).astype(logits.dtype))
-    before, after = (softmax(each).astype(np.float64) for each in (logits, shifted))
+    before, after = (_weights(softmax, each) for each in (logits, shifted))
     normal = ~(np.minimum(before, after) < np.finfo(logits.dtype).tiny)
     spread = largest(np.ptp(logits.astype(np.float64), axis=-1))
-    bound = (2 * largest(shifted) + 4 * spread + 16) * unit(logits)
-    bound += 2 * logits.shape[-1] * 2.0**-53
-    return Measurement(largest(after[normal] / before[normal] - 1), bound)
+    exponent = (2 * largest(shifted) + 4 * spread + 16) * unit(logits)
+    exponent += 2 * logits.shape[-1] * 2.0**-53
+    with np.errstate(over="ignore", invalid="ignore"):  # what is no softmax may give no ratios
+        change = largest(after[normal] / before[normal] - 1)
+        return Measurement(change, float(np.expm1(exponent)))
 
 
 def softmax_order(x: ArrayLike, /, *, softmax: Softmax = softmax) -> Measurement:
@@ -158,9 +162,9 @@ def softmax_order(x: ArrayLike, /, *, softmax: Softmax = softmax) -> Measurement
     Raises
     ------
     ValueError
-        If `x` is empty, not finite or a number.
+        If `x` is empty, not finite or a number, or weights have another shape.
     TypeError
-        If `x` holds no such numbers.
+        If `x`, or the weights, hold no such numbers.
 
     See Also
     --------
@@ -187,7 +191,7 @@ def softmax_order(x: ArrayLike, /, *, softmax: Softmax = softmax) -> Measurement
     3.0
     """
     logits = reals("x", x)
-    rows, weights = _rows(logits), _rows(softmax(logits))
+    rows, weights = _rows(logits), _rows(_weights(softmax, logits))
     order = np.argsort(rows, axis=-1, kind="stable")
     rows = np.take_along_axis(rows, order, axis=-1)
     weights = np.take_along_axis(weights, order, axis=-1)
@@ -219,9 +223,9 @@ def softmax_ratio(x: ArrayLike, /, *, softmax: Softmax = softmax) -> Measurement
     Raises
     ------
     ValueError
-        If `x` is empty, not finite or a number.
+        If `x` is empty, not finite or a number, or weights have another shape.
     TypeError
-        If `x` holds no such numbers.
+        If `x`, or the weights, hold no such numbers.
 
     See Also
     --------
@@ -246,14 +250,32 @@ def softmax_ratio(x: ArrayLike, /, *, softmax: Softmax = softmax) -> Measurement
     False
     """
     logits = reals("x", x)
-    wide, weights = (_rows(each.astype(np.float64)) for each in (logits, softmax(logits)))
+    wide, weights = _rows(logits.astype(np.float64)), _rows(_weights(softmax, logits))
     top = wide.argmax(axis=-1, keepdims=True)
     below = wide - np.take_along_axis(wide, top, axis=-1)
     seen = (below == 0) | ~(weights < np.finfo(logits.dtype).tiny)
-    with np.errstate(divide="ignore", invalid="ignore"):  # what is no softmax may give no ratios
+    with np.errstate(all="ignore"):  # what is no softmax may give no ratios
         ratios = weights / np.take_along_axis(weights, top, axis=-1)
         error = np.log(ratios[seen]) - below[seen]
     return Measurement(largest(error), (4 * largest(below) + 8) * unit(logits))
+
+
+def _weights(softmax: Softmax, logits: NDArray[Any]) -> NDArray[np.float64]:
+    """Return what is measured, which may be no numbers, but as many as there are logits."""
+    weights = _arrays.data("softmax(x)", softmax(logits)).astype(np.float64)
+    if weights.shape != logits.shape:
+        msg = f"softmax(x) must have the shape of x, {logits.shape}, got {weights.shape}"
+        raise ValueError(msg)
+    return weights
+
+
+def _sum_less_1(weights: list[float]) -> float:
+    """Return the sum of weights less 1, as if there were no rounding; infinite or NaN as it is."""
+    part = 0.5 ** len(weights).bit_length()  # of which no sum on the way overflows
+    try:
+        return math.fsum([*(part * weight for weight in weights), -part]) / part
+    except ValueError:  # infinity less infinity
+        return math.nan
 
 
 def _rows(x: NDArray[Any]) -> NDArray[Any]:

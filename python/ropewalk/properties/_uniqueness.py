@@ -307,14 +307,14 @@ def signal_to_noise(signal: ArrayLike, noise: ArrayLike, /) -> float:
     >>> round(signal_to_noise(embedding, rw.sinusoidal_encoding(252, 64)), 1)
     -31.0
     """
-    levels = _root_mean_square("signal", signal), _root_mean_square("noise", noise)
-    return 20 * (math.log10(levels[0]) - math.log10(levels[1]))
+    return _decibels("signal", signal) - _decibels("noise", noise)
 
 
-def _root_mean_square(name: str, values: ArrayLike) -> float:
+def _decibels(name: str, values: ArrayLike) -> float:
+    """Return the mean square in decibels, of which float64 may hold no number."""
     array: NDArray[Any] = reals(name, values).astype(np.float64)
     largest = float(np.abs(array).max())
     if not largest:
         msg = f"{name} must not be 0 everywhere"
         raise ValueError(msg)
-    return largest * math.sqrt(np.square(array / largest).mean())
+    return 20 * math.log10(largest) + 10 * math.log10(np.square(array / largest).mean())
