@@ -93,6 +93,17 @@ def test_the_length_of_the_line_does_not_count(size: float) -> None:
     np.testing.assert_array_equal(projection([3.0, 4.0], [0.0, size]), [0.0, 4.0])
 
 
+def test_projections_of_vectors_whose_sums_are_no_floats() -> None:
+    large = 1.7e308
+    np.testing.assert_allclose(projection([large, large], [1, 1]), [large, large], rtol=4 * UNIT)
+    assert abs(scalar_projection([large] * 4 + [-large] * 4, [1] * 8)) <= 8 * UNIT * large
+    assert scalar_projection([large, large], [1, 1]) == math.inf
+    # What is nearly 0 keeps its digits beside a vector that does not.
+    np.testing.assert_array_equal(
+        scalar_projection([[large, 0], [5e-324, 0]], [1, 0]), [large, 5e-324]
+    )
+
+
 def test_axes_before_the_last_are_kept() -> None:
     a = np.arange(24.0).reshape(2, 3, 4)
     assert scalar_projection(a, [0, 0, 5, 0]).shape == (2, 3)
@@ -255,6 +266,12 @@ def test_distances_from_a_hull_whose_differences_are_no_floats() -> None:
     assert distance_to_hull([[1.7e308, 1.7e308]], [[-1.7e308, -1.7e308]]) == [math.inf]
 
 
+def test_widths_of_points_whose_sums_are_no_floats() -> None:
+    points = [[1.7e308, 1.7e308], [1.6e308, 1.6e308]]
+    assert width(points, [1, 1]) == pytest.approx((1.7e308 - 1.6e308) * math.sqrt(2), rel=1e-14)
+    assert width([[1.7e308], [-1.7e308]], [1]) == math.inf
+
+
 def test_areas_whose_products_are_no_floats() -> None:
     assert area([[-1e308, 0.0], [1e308, 0.0], [0.0, 1.0]]) == 1e308
     assert area(np.array([[0, 0], [0, 3], [4, 0]]) * [1e200, 1e-200]) == pytest.approx(
@@ -321,6 +338,13 @@ def test_of_equal_components_the_first_is_positive(rng: np.random.Generator) -> 
         along = rng.standard_normal(10)
         found = principal_plane(np.outer(along, [1.0, -1.0, 1.0, -1.0]))
         np.testing.assert_allclose(found[:, 0], 2 * (along - along.mean()), rtol=0, atol=1e-14)
+
+
+def test_principal_components_of_points_whose_sums_are_no_floats() -> None:
+    found = principal_plane([[1.7e308, 0.0], [1.7e308, 1.0]])
+    np.testing.assert_allclose(found, [[-0.5, 0.0], [0.5, 0.0]], rtol=4 * UNIT)
+    found = principal_plane([[-1.7e308, 0.0], [1.7e308, 0.0]])
+    np.testing.assert_allclose(found, [[-1.7e308, 0.0], [1.7e308, 0.0]], rtol=1e-14)
 
 
 @pytest.mark.parametrize("points", [[[1, 2, 3]], [[1, 2]], [[4, 4]] * 5])

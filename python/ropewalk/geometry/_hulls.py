@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ropewalk.geometry._points import as_plane, norms
+from ropewalk.geometry._points import as_plane, norms, shrink
 
 Point = list[float]  # x and y
 
@@ -165,16 +165,15 @@ def distance_to_hull(points: ArrayLike, hull_points: ArrayLike, /) -> NDArray[np
     """
     at = as_plane("points", points)
     corners = convex_hull(as_plane("hull_points", hull_points))
-    # Sums and differences of the largest numbers overflow, of their eighths they do not.
-    shrink = 0.125 if max(np.abs(at).max(), np.abs(corners).max()) > 2.0**1020 else 1.0
-    starts = corners * shrink
+    small = shrink(np.concatenate([at, corners]))
+    starts = corners * small
     edges = np.roll(starts, -1, axis=0) - starts
     lengths = norms(edges)
     units = edges / np.where(lengths > 0, lengths, 1)[:, None]
-    to_points = (at * shrink)[:, None] - starts  # points, edges, 2
+    to_points = (at * small)[:, None] - starts  # points, edges, 2
     along = np.clip((to_points * units).sum(axis=-1), 0, lengths)
     with np.errstate(over="ignore"):  # a distance may be larger than any number
-        distances = np.asarray(norms(to_points - along[..., None] * units).min(axis=-1)) / shrink
+        distances = np.asarray(norms(to_points - along[..., None] * units).min(axis=-1)) / small
     if len(corners) > 2:
         sides = list(zip(corners.tolist(), np.roll(corners, -1, axis=0).tolist(), strict=True))
         inside = [all(_turn(a, b, point) >= 0 for a, b in sides) for point in at.tolist()]

@@ -64,7 +64,7 @@ def width(points: ArrayLike, direction: ArrayLike, /) -> float:
     Returns
     -------
     float
-        The same for points and for their convex hull.
+        The same for points and for their convex hull; infinite where float64 holds no such number.
 
     Raises
     ------
@@ -89,8 +89,10 @@ def width(points: ArrayLike, direction: ArrayLike, /) -> float:
     >>> width([[0, 0], [1, 3], [2, 1]], [1, 0])
     2.0
     """
-    along = as_points("points", points) @ as_direction("direction", direction, "points", points)
-    return float(np.ptp(along))
+    array = as_points("points", points)
+    unit, small = as_direction("direction", direction, "points", array), shrink(array)
+    with np.errstate(over="ignore"):
+        return float(np.ptp((array * small) @ unit) / small)
 
 
 def diameter(points: ArrayLike, /) -> float:
@@ -176,12 +178,15 @@ def principal_plane(points: ArrayLike, /) -> NDArray[np.float64]:
     if array.shape[1] < 2:
         msg = f"points must have at least two dimensions, got shape {array.shape}"
         raise ValueError(msg)
+    small = shrink(array)
+    array = array * small
     centred = array - array.mean(axis=0)
     components = np.linalg.svd(centred, full_matrices=len(array) < 2)[2][:2]
     sizes = np.abs(components)
     first_largest = (sizes > (1 - 1e-9) * sizes.max(axis=1, keepdims=True)).argmax(axis=1)
     components *= np.sign(components[[0, 1], first_largest])[:, None]
-    return np.asarray(centred @ components.T)
+    with np.errstate(over="ignore"):
+        return np.asarray(centred @ components.T / small)
 
 
 def as_reals(name: str, values: ArrayLike) -> NDArray[np.float64]:
@@ -220,6 +225,17 @@ def as_direction(name: str, values: ArrayLike, of: str, data: ArrayLike) -> NDAr
         raise ValueError(msg)
     scaled = array / np.abs(array).max()
     return np.asarray(scaled / np.linalg.norm(scaled))
+
+
+def shrink(array: NDArray[np.float64], axis: int | None = None) -> NDArray[np.float64]:
+    """Return powers of two times which sums and differences of numbers are finite.
+
+    There is one for all numbers, or one for those along an axis. They are 1 but for the largest
+    numbers: beside those, what is nearly 0 loses digits.
+    """
+    room = 3 + array.size.bit_length()
+    largest = np.abs(array).max(axis=axis, keepdims=axis is not None)
+    return np.where(largest > 2.0 ** (1023 - room), 0.5**room, 1.0)
 
 
 def norms(vectors: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ropewalk.geometry._points import as_direction, as_reals
+from ropewalk.geometry._points import as_direction, as_reals, shrink
 
 
 def scalar_projection(a: ArrayLike, onto: ArrayLike, /) -> NDArray[np.float64]:
@@ -21,7 +21,8 @@ def scalar_projection(a: ArrayLike, onto: ArrayLike, /) -> NDArray[np.float64]:
     Returns
     -------
     ndarray of float64 of shape (...)
-        Negative where the angle is more than a right one; in the unit of `a`.
+        Negative where the angle is more than a right one; in the unit of `a`. Infinite where
+        float64 holds no such number.
 
     Raises
     ------
@@ -51,7 +52,10 @@ def scalar_projection(a: ArrayLike, onto: ArrayLike, /) -> NDArray[np.float64]:
     >>> scalar_projection([[3.0, 4.0], [-1.0, 2.0]], [0.0, 2.0])
     array([4., 2.])
     """
-    return np.asarray(as_reals("a", a) @ as_direction("onto", onto, "a", a))
+    vectors = as_reals("a", a)
+    unit, small = as_direction("onto", onto, "a", vectors), shrink(vectors, -1)
+    with np.errstate(over="ignore"):
+        return np.asarray((vectors * small) @ unit / small[..., 0])
 
 
 def projection(a: ArrayLike, onto: ArrayLike, /) -> NDArray[np.float64]:
@@ -68,6 +72,7 @@ def projection(a: ArrayLike, onto: ArrayLike, /) -> NDArray[np.float64]:
     -------
     ndarray of float64 of shape (..., dim)
         The points of the line that are nearest to `a`: what is left of `a` is perpendicular to it.
+        Infinite where float64 holds no such number.
 
     Raises
     ------
@@ -90,5 +95,7 @@ def projection(a: ArrayLike, onto: ArrayLike, /) -> NDArray[np.float64]:
     >>> projection([3.0, 4.0], [10.0, 0.0])
     array([3., 0.])
     """
-    unit = as_direction("onto", onto, "a", a)
-    return scalar_projection(a, onto)[..., None] * unit
+    vectors = as_reals("a", a)
+    unit, small = as_direction("onto", onto, "a", vectors), shrink(vectors, -1)
+    with np.errstate(over="ignore"):
+        return ((vectors * small) @ unit)[..., None] * unit / small
