@@ -125,6 +125,10 @@ void check_rows(const Kernels& kernels) {
 } // namespace
 
 int main() {
+    if (sizeof(Quad) < 16) {
+        std::printf("left out: nothing here is as exact as 113 bits\n");
+        return 0;
+    }
     for (const Kernels* kernels : supported_kernels())
         check_rows(*kernels);
     return failures != 0;
