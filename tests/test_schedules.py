@@ -401,7 +401,7 @@ def test_the_stored_schedules_are_what_their_script_prints() -> None:
         ("gpt-oss", 1.346574),
         ("DeepSeek-V3", 1.0),
         ("Ministral 3", 1.0),
-        ("Phi-3-mini-128k, beyond", 1.190238),
+        ("in the shape of Phi-3-mini-128k, beyond", 1.190238),
     ],
 )
 def test_published_attention_factors(model: str, attention_factor: float) -> None:
