@@ -247,13 +247,19 @@ def test_a_configuration_is_a_mapping(config: Any) -> None:
     refused(config, f"config must be a mapping, got {config!r}", TypeError)
 
 
+@pytest.mark.parametrize("value", ["yarn", "", 0, False, True, [], np.ones(2)], ids=repr)
 @pytest.mark.parametrize("key", ["text_config", "rope_scaling", "rope_parameters"])
-def test_parts_of_a_configuration_are_mappings(key: str) -> None:
-    message = f"{key.replace('parameters', 'scaling')} must be a mapping, got 'yarn'"
-    refused(LLAMA | {key: "yarn"}, message, TypeError)
+def test_parts_of_a_configuration_are_mappings(key: str, value: Any) -> None:
+    refused(LLAMA | {key: value}, f"{key} must be a mapping, got {value!r}", TypeError)
 
 
-@pytest.mark.parametrize("model_type", [None, 3, ["llama"]], ids=str)
+@pytest.mark.parametrize("key", ["text_config", "rope_scaling", "rope_parameters"])
+@pytest.mark.parametrize("value", [None, {}], ids=repr)
+def test_parts_of_a_configuration_may_be_empty(key: str, value: object) -> None:
+    assert rw.rotary_from_config(LLAMA | {key: value}) == rw.rotary_from_config(LLAMA)
+
+
+@pytest.mark.parametrize("model_type", [None, 3, ["llama"], np.array(["llama"] * 2)], ids=str)
 def test_a_family_has_a_name(model_type: Any) -> None:
     message = f"model_type must be a str, got {model_type!r}"
     refused(LLAMA | {"model_type": model_type}, message, TypeError)
@@ -364,6 +370,62 @@ def test_a_bad_parameter_is_named_as_it_is_spelled(
     refused(LLAMA | {"rope_scaling": rope}, f"{key} must be ", error)
 
 
+LONGROPE = LONG | {"rope_type": "longrope", "original_max_position_embeddings": 64}
+LLAMA3 = {name: VALUES[name] for name in NEEDED["llama3"]} | {"rope_type": "llama3"}
+
+
+@pytest.mark.parametrize(
+    ("rope", "longest", "message"),
+    [
+        (LONGROPE, 4096.5, "max_position_embeddings must be an integer, got 4096.5"),
+        (
+            LONGROPE,
+            None,
+            "one of max_position_embeddings, factor and attention_factor must be given in longrope",
+        ),
+        (
+            {"rope_type": "yarn", "original_max_position_embeddings": 0},
+            128,
+            "original_max_position_embeddings must be positive and finite, got 0.0",
+        ),
+        (
+            LLAMA3 | {"low_freq_factor": 5.0},
+            None,
+            "low_freq_factor must be at most high_freq_factor, 4.0, got 5.0",
+        ),
+        (
+            {"rope_theta": 1e300},
+            None,
+            "a frequency of standard(16, rope_theta=1e+300) must be 0 or from 2**-100 to 2**60",
+        ),
+        ({"rope_theta": "base"}, None, "rope_theta must be a real number, got 'base'"),
+    ],
+    ids=str,
+)
+def test_messages_speak_of_keys(rope: dict[str, Any], longest: float | None, message: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=f"^{re.escape(message)}"):
+        rw.rotary_from_config(LLAMA | {"rope_parameters": rope, "max_position_embeddings": longest})
+
+
+@pytest.mark.parametrize(
+    ("config", "key"),
+    [
+        (LLAMA, "rope_theta"),
+        (LLAMA | {"rope_parameters": {"rope_theta": 1e4}}, "rope_theta"),
+        ({"model_type": "laguna", "head_dim": 64}, "rope_theta"),
+        (LLAMA, "hidden_size"),
+        (LLAMA, "partial_rotary_factor"),
+        (LLAMA | {"partial_rotary_factor": 0.5}, "rotary_dim"),
+        (LLAMA | {"model_type": "falcon"}, "alibi"),
+    ],
+    ids=str,
+)
+def test_an_array_in_place_of_a_number_is_refused(config: dict[str, Any], key: str) -> None:
+    layer_type = "full_attention" if config["model_type"] == "laguna" else None
+    with pytest.raises((TypeError, ValueError), match=f"^{key} .*must .*array"):
+        rw.rotary_from_config(config | {key: np.array([1, 2])}, layer_type=layer_type)
+
+
 @pytest.mark.parametrize("sections", [[16, 24, 23], [64], [], [16, 24, 0], "16"])
 def test_sections_must_share_out_the_pairs(sections: Any) -> None:
     config = config_of("Qwen2-VL 7B, as first published")
@@ -447,6 +509,12 @@ def test_one_of_several_layer_types_must_be_named(layer_type: str | None) -> Non
 def test_layer_types_are_texts(name: object) -> None:
     message = f"layer_types must be a str, got {name!r}"
     refused(LLAMA | {"layer_types": [name]}, message, TypeError, layer_type="x")
+
+
+@pytest.mark.parametrize("value", ["x", "", 0, False, {}], ids=repr)
+def test_layer_types_are_a_list(value: object) -> None:
+    message = f"layer_types must be a list, got {value!r}"
+    refused(LLAMA | {"layer_types": value}, message, TypeError, layer_type="x")
 
 
 def test_lengths_of_yarn_are_numbers() -> None:

@@ -2,6 +2,8 @@
 
 import decimal
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any, cast
 
@@ -219,7 +221,36 @@ def test_results_of_more_axes_than_numpy_has_are_refused() -> None:
         rw.embed(np.zeros((1,) * 64, int), ONES)
 
 
+@pytest.mark.parametrize("name", ["mixed", "longrope", "from_radians"])
+def test_schedules_heed_no_trap_of_floats(name: str) -> None:
+    schedules: dict[str, Callable[[], F.Frequencies]] = {
+        "from_radians": lambda: F.from_radians([0.1]),
+        "longrope": lambda: F.longrope(
+            4, short_factors=[1.1, 2], long_factors=[3, 4], trained_length=64, factor=2.5
+        ),
+        "mixed": lambda: F.mixed(8, directions=0.1),
+    }
+    expected = schedules[name]()
+    with decimal.localcontext() as context:
+        context.traps[decimal.FloatOperation] = True
+        assert schedules[name]() == expected
+
+
+def test_the_package_loads_where_decimals_of_floats_are_trapped() -> None:
+    command = """
+import decimal
+decimal.DefaultContext.traps[decimal.FloatOperation] = True
+decimal.setcontext(decimal.Context())
+import ropewalk as rw
+assert rw.frequencies.longrope(
+    4, short_factors=[1, 2], long_factors=[3, 4], trained_length=64, factor=2.5, base=1e4
+).attention_factor > 1
+"""
+    subprocess.run([sys.executable, "-c", command], check=True, timeout=120)
+
+
 @pytest.mark.parametrize("precision", [1, 12])
 def test_articles_heed_no_decimal_context(precision: int) -> None:
-    with decimal.localcontext(prec=precision):
+    with decimal.localcontext(prec=precision) as context:
+        context.traps[decimal.FloatOperation] = True
         assert all(entry.reproduced() for entry in rw.articles.ledger("003", kind="V"))

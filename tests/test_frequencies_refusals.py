@@ -242,8 +242,21 @@ REFUSALS: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "frequency too slow": (
         lambda: from_radians([[1.0, 1.0, 1.0], [1.0, 1.0, 1e-40]]),
-        "a frequency must be 0 or from 2**-100 to 2**60 turns per position in size, got 1.592e-41 "
-        "for pair 2 of axis 1",
+        "a frequency of from_radians(6 values) must be 0 or from 2**-100 to 2**60 turns per "
+        "position in size, got 1.592e-41 for pair 2 of axis 1",
+    ),
+    "attention factor of yarn": (
+        lambda: yarn(8, factor=1e100, trained_length=64),
+        "factor must give an attention factor from 0.0625 to 16.0, got 1e+100, which gives 24.0259",
+    ),
+    "attention factor of yarn, weighted": (
+        lambda: yarn(8, factor=2.0, trained_length=64, mscale=1, mscale_all_dim=1e3),
+        "factor, mscale, mscale_all_dim must give an attention factor from 0.0625 to 16.0, "
+        "got 2.0, 1, 1000.0, which gives 0.0152076",
+    ),
+    "attention factor of longrope": (
+        lambda: longrope(4, **LISTS, trained_length=2, factor=1e100),
+        "factor must give an attention factor from 0.0625 to 16.0, got 1e+100, which gives 18.2536",
     ),
     "scale_base below 1": (
         lambda: xpos_scales(0, 8, scale_base=0.5),
@@ -379,6 +392,13 @@ def test_an_odd_width_is_refused(name: str, dim: int) -> None:
 def test_a_base_that_is_not_positive_is_refused(name: str, base: float) -> None:
     with pytest.raises(ValueError, match=f"^base must be positive and finite, got {base}$"):
         WITH_WIDTH[name](4, base=base)
+
+
+@pytest.mark.parametrize("name", sorted(set(WITH_WIDTH) - {"xpos_scales"}))
+def test_frequencies_out_of_range_name_what_they_come_from(name: str) -> None:
+    message = rf"^a frequency of .*{name}\(.*base=1e\+300.* must be 0 or from 2\*\*-100 to 2\*\*60 "
+    with pytest.raises(ValueError, match=message.replace("mrope", "standard")):  # whose it shares
+        WITH_WIDTH[name](4 if name == "longrope" else 8, base=1e300)
 
 
 FACTORS: dict[str, Callable[[float], Any]] = {

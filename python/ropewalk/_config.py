@@ -5,9 +5,12 @@ What no configuration says, how a family pairs its channels and what it takes fo
 out, is in rotary_families.json, which tests/golden/rotary_families.py measures.
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
+
+import numpy as np
 
 from ropewalk import _arrays, frequencies
 from ropewalk.frequencies import Frequencies
@@ -48,7 +51,7 @@ _ARGUMENTS = {
     "high_freq_factor": "high_frequency_factor",
 }
 
-_KEY_OF = {"dim": "rotary_dim", "sections": "mrope_section"} | {
+_KEY_OF = {"dim": "rotary_dim", "sections": "mrope_section", "max_length": _LONGEST} | {
     argument: key for key, argument in _ARGUMENTS.items()
 }
 
@@ -96,8 +99,8 @@ def rotary_from_config(
     ------
     ValueError
         If the family is not known or is known not to rotate in this way, a key is missing, not
-        understood or at odds with another one, a list has the wrong length, or `layer_type` is
-        needed or not there; the message names the key.
+        understood or at odds with another one, a list has the wrong length, a frequency is out of
+        range, or `layer_type` is needed or not there; the message names the key.
     TypeError
         If `config` or what it holds is of the wrong kind.
 
@@ -160,10 +163,10 @@ def rotary_from_config(
         arguments |= {"length": length, "max_length": text.get(_LONGEST)}
     try:
         turns = _on_axes(_SCHEDULES[kind][0](rotary_dim, **arguments), family, rope)
-    except (TypeError, ValueError) as error:  # they name an argument: name its key instead
-        name, _, rest = str(error).partition(" ")
-        msg = f"{_KEY_OF.get(name, name)} {rest}"
-        raise type(error)(msg) from None
+    except (TypeError, ValueError) as error:  # they name arguments: name their keys instead
+        expected, got, found = str(error).partition(", got ")
+        expected = re.sub(r"\w+", lambda word: _KEY_OF.get(word[0], word[0]), expected)
+        raise type(error)(expected + got + found) from None
     return {"frequencies": turns, "pairing": family["pairing"], "rotary_dim": rotary_dim}
 
 
@@ -178,10 +181,14 @@ def _families() -> Any:
 def _text_and_family(config: Any) -> tuple[Mapping[str, Any], dict[str, Any]]:
     """Return the part of a configuration that is about text, and what its family is known for."""
     _refuse_other("config", config, Mapping)
-    text = config.get("text_config") or config
-    _refuse_other("text_config", text, Mapping)
+    text = config.get("text_config")
+    if text is not None:
+        _refuse_other("text_config", text, Mapping)
+    text = text or config
     families = _families()
-    model_type = text.get("model_type") or config.get("model_type")
+    model_type = text.get("model_type")
+    if model_type is None:
+        model_type = config.get("model_type")
     if "model_type" not in text and "model_type" not in config:
         msg = "config must have model_type, which says how channels are paired; it has none"
         raise ValueError(msg)
@@ -193,7 +200,7 @@ def _text_and_family(config: Any) -> tuple[Mapping[str, Any], dict[str, Any]]:
     known = families["families"].get(model_type, {})
     family = {"name": model_type, "known": bool(known), **known}
     for key, needed in family.get("needs", {}).items():
-        if (text.get(key) or False) != needed:
+        if not np.array_equal(False if text.get(key) is None else text[key], needed):
             msg = f"{key} must be {needed!r} for {model_type!r} to rotate, got {text.get(key)!r}"
             raise ValueError(msg)
     interleaved = text.get("rope_interleave")
@@ -218,8 +225,8 @@ def _refuse_other(name: str, value: object, wanted: type) -> None:
 def _given(keys: Sequence[str], *places: Mapping[str, Any]) -> Any:
     """Return what one of some keys says in one of some places, None where none says anything."""
     found = [(key, place[key]) for place in places for key in keys if place.get(key) is not None]
-    for key, value in found:
-        if value != found[0][1]:
+    for key, value in found[1:]:
+        if not np.array_equal(value, found[0][1]):
             msg = f"{found[0][0]} and {key} must agree, got {found[0][1]!r} and {value!r}"
             raise ValueError(msg)
     return found[0][1] if found else None
@@ -229,8 +236,10 @@ def _rope_of_layer(
     text: Mapping[str, Any], family: dict[str, Any], layer_type: str | None
 ) -> dict[str, Any]:
     """Return the parameters of one layer type, its base among them, in one flat dictionary."""
+    for key in ("rope_parameters", "rope_scaling"):
+        if text.get(key) is not None:
+            _refuse_other(key, text[key], Mapping)
     rope = _given(("rope_parameters", "rope_scaling"), text) or {}
-    _refuse_other("rope_scaling", rope, Mapping)
     layers: dict[str, dict[str, Any] | None]
     if any(isinstance(layer, Mapping) for layer in rope.values()):
         layers = {}
@@ -248,7 +257,7 @@ def _rope_of_layer(
         one = {**rope, "rope_theta": family.get("rope_theta") if base is None else base}
         if layer_type is None:
             return one
-        names = text.get("layer_types") or []
+        names = [] if text.get("layer_types") is None else text["layer_types"]
         _refuse_other("layer_types", names, list)
         for name in names:
             _refuse_other("layer_types", name, str)
@@ -274,9 +283,10 @@ def _undivided(
 ) -> dict[str, Any]:
     """Return the parameters of a layer type from a configuration in the old, flat spelling."""
     key, layer = family.get("base_keys", {}).get(name), family["layers"][name]
+    theta = text.get("rope_theta")
     base = layer["rope_theta"] if text.get(key) is None else text[key]
-    if key is None and text.get("rope_theta") not in (None, base):
-        msg = f"rope_theta of {name!r} must be in rope_parameters, got {text['rope_theta']!r}"
+    if key is None and theta is not None and not np.array_equal(theta, base):
+        msg = f"rope_theta of {name!r} must be in rope_parameters, got {theta!r}"
         raise ValueError(msg)
     if rope and not family.get("scaled"):
         msg = f"rope_parameters must be given by layer type in {family['name']!r}, got {rope!r}"
@@ -334,7 +344,7 @@ def _rotated_part(
         if fraction > 1:
             msg = f"partial_rotary_factor must be at most 1, got {fraction}"
             raise ValueError(msg)
-        if width is not None and width != int(fraction * head):
+        if width is not None and _arrays.integer("rotary_dim", width) != int(fraction * head):
             msg = f"rotary_dim and partial_rotary_factor must agree, got {width} and {fraction}"
             raise ValueError(msg)
         return fraction, int(fraction * head)
@@ -352,8 +362,9 @@ def _arguments(text: Mapping[str, Any], rope: Mapping[str, Any], kind: str) -> d
         given[_TRAINED] = _given((_TRAINED,), rope, text)
     if kind == "dynamic" and given[_TRAINED] is None:
         given[_TRAINED] = longest
-    if kind == "yarn" and given["factor"] is None and given[_TRAINED] and longest is not None:
-        trained = _arrays.positive_number(_TRAINED, given[_TRAINED])
+    trained = given.get(_TRAINED)
+    if kind == "yarn" and given["factor"] is None and trained is not None and longest is not None:
+        trained = _arrays.positive_number(_TRAINED, trained)
         given["factor"] = _arrays.positive_number(_LONGEST, longest) / trained
     for key in ("rope_theta", *needed):
         if given[key] is None:

@@ -116,7 +116,7 @@ class Entry:
     def computed(self) -> str:
         """Write what the library computes in the rounding of the article."""
         rounding = ROUND_DOWN if self.mode == "truncate" else ROUND_HALF_EVEN
-        return self._written([Decimal(float(x)) for x in self.values()], rounding)
+        return self._written([Decimal.from_float(float(x)) for x in self.values()], rounding)
 
     def correct(self) -> str:
         """Write the exact value, correctly rounded."""

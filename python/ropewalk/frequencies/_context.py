@@ -30,7 +30,8 @@ def linear(dim: int, /, *, factor: float, base: float = 10000.0) -> Frequencies:
     Raises
     ------
     ValueError
-        If `dim` is odd or out of range, or `factor` or `base` is not positive and finite.
+        If `dim` is odd or out of range, `factor` or `base` is not positive and finite, or a
+        frequency leaves the range from 2**-100 to 2**60 turns per position.
     TypeError
         If `dim` is not an integer, or `factor` or `base` not a real number.
 
@@ -86,7 +87,8 @@ def ntk(dim: int, /, *, factor: float, base: float = 10000.0) -> Frequencies:
     Raises
     ------
     ValueError
-        If `dim` is odd or out of range, or `factor` or `base` is not positive and finite.
+        If `dim` is odd or out of range, `factor` or `base` is not positive and finite, or a
+        frequency leaves the range from 2**-100 to 2**60 turns per position.
     TypeError
         If `dim` is not an integer, or `factor` or `base` not a real number.
 
@@ -143,7 +145,8 @@ def dynamic_ntk(
     Raises
     ------
     ValueError
-        If an argument is out of the range above.
+        If an argument is out of the range above, or a frequency leaves the range from 2**-100 to
+        2**60 turns per position.
     TypeError
         If `dim` or a length is not an integer, or `factor` or `base` not a real number.
 
@@ -223,7 +226,8 @@ def llama3(
     Raises
     ------
     ValueError
-        If an argument is out of the range above.
+        If an argument is out of the range above, or a frequency leaves the range from 2**-100 to
+        2**60 turns per position.
     TypeError
         If `dim` or `trained_length` is not an integer, or one of the others not a real number.
 

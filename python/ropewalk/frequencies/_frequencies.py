@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable
-from decimal import Context, Decimal, localcontext
+from decimal import Context, Decimal, DivisionByZero, InvalidOperation, Overflow, localcontext
 from typing import Any, Self
 
 import numpy as np
@@ -10,15 +10,17 @@ from numpy.typing import NDArray
 
 from ropewalk import _arrays, _core
 
-DIGITS = Context(prec=90)
+# Floats are taken as the numbers that they are, which a context may be told to refuse.
+DIGITS = Context(prec=90, traps=[DivisionByZero, InvalidOperation, Overflow])
 TWO_PI = Decimal(
     "6.2831853071795864769252867665590057683943387987502116419498891846156328125724179972560696"
     "5068423413596429617303"
 )
 LARGEST_AXES = 64  # an array of NumPy has no more dimensions
+SMALLEST_ATTENTION_FACTOR, LARGEST_ATTENTION_FACTOR = 0.0625, 16.0
 _WORD_BYTES = 32
 _FRACTION = Decimal(2**192)  # of a turn, in the fixed-point number; exact, whatever the context
-_SMALLEST_TURNS = Decimal(2.0**-100)
+_SMALLEST_TURNS = Decimal.from_float(2.0**-100)
 _LARGEST_TURNS = Decimal(2**60)
 
 
@@ -48,7 +50,10 @@ class Frequencies:
         self._words = words
         self._axes = axes
         self._attention_factor = _arrays.number_between(
-            "attention_factor", attention_factor, 0.0625, 16.0
+            "attention_factor",
+            attention_factor,
+            SMALLEST_ATTENTION_FACTOR,
+            LARGEST_ATTENTION_FACTOR,
         )
         self._scaling = scaling
         self._turns = _core.Turns(words, axes)
@@ -65,8 +70,8 @@ class Frequencies:
                 if turn and not _SMALLEST_TURNS <= abs(turn) <= _LARGEST_TURNS:
                     place = f"pair {pair}" + (f" of axis {axis}" if len(axes) > 1 else "")
                     msg = (
-                        "a frequency must be 0 or from 2**-100 to 2**60 turns per position in "
-                        f"size, got {turn:.3e} for {place}"
+                        f"a frequency of {scaling} must be 0 or from 2**-100 to 2**60 turns per "
+                        f"position in size, got {turn:.3e} for {place}"
                     )
                     raise ValueError(msg)
                 number = int((turn * _FRACTION).to_integral_value())
@@ -161,6 +166,19 @@ class Frequencies:
         factor = self._attention_factor
         attention = f", attention factor {factor:.6g}" if factor != 1 else ""
         return f"<Frequencies {self._scaling}: {pairs}{axes}, {reach}{attention}>"
+
+
+def derived_attention_factor(value: Decimal, /, **given: float) -> float:
+    """Return an attention factor, or name the arguments from which a wrong one followed."""
+    factor = float(value)
+    if not SMALLEST_ATTENTION_FACTOR <= factor <= LARGEST_ATTENTION_FACTOR:
+        msg = (
+            f"{', '.join(given)} must give an attention factor from "
+            f"{SMALLEST_ATTENTION_FACTOR} to {LARGEST_ATTENTION_FACTOR}, "
+            f"got {', '.join(map(str, given.values()))}, which gives {factor:.6g}"
+        )
+        raise ValueError(msg)
+    return factor
 
 
 def sine(angle: Decimal) -> Decimal:

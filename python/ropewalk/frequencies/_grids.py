@@ -61,8 +61,8 @@ def axial(
     Raises
     ------
     ValueError
-        If an argument is out of the range above, the pairs cannot be split evenly, or `sections` do
-        not fit.
+        If an argument is out of the range above, the pairs cannot be split evenly, `sections` do
+        not fit, or a frequency leaves the range from 2**-100 to 2**60 turns per position.
     TypeError
         If `dim`, `axes` or a section is not an integer, `base` not a real number, or `turns` not a
         boolean.
@@ -183,7 +183,8 @@ def mrope(
     ------
     ValueError
         If an argument is out of the range above, `sections` do not sum to the pairs or cannot be
-        dealt out, `base` and `frequencies` are both given, or `frequencies` have several axes.
+        dealt out, `base` and `frequencies` are both given, `frequencies` have several axes, or a
+        frequency leaves the range from 2**-100 to 2**60 turns per position.
     TypeError
         If `dim` is missing, `dim` or a section is not an integer, `base` not a real number,
         `interleaved` not a boolean, or `frequencies` none of `ropewalk.frequencies`.
@@ -298,7 +299,7 @@ def mixed(dim: int, /, *, directions: ArrayLike, base: float = 10.0) -> Frequenc
         msg = f"directions must be a number or have shape ({dim // 4},), got {array.shape}"
         raise ValueError(msg)
     angles = [
-        Decimal(_arrays.number_between("directions", angle, -(2.0**53), 2.0**53))
+        Decimal.from_float(_arrays.number_between("directions", angle, -(2.0**53), 2.0**53))
         for angle in np.broadcast_to(array, dim // 4).tolist()
     ]
     with localcontext(DIGITS):

@@ -5,7 +5,7 @@ from decimal import Decimal, localcontext
 from numpy.typing import ArrayLike
 
 from ropewalk import _arrays
-from ropewalk.frequencies._frequencies import DIGITS, Frequencies
+from ropewalk.frequencies._frequencies import DIGITS, Frequencies, derived_attention_factor
 from ropewalk.frequencies._standard import geometric
 
 
@@ -54,8 +54,9 @@ def longrope(
     Raises
     ------
     ValueError
-        If an argument is out of the range above, a list has another length than the pairs, or none
-        of `max_length`, `factor` and `attention_factor` is given.
+        If an argument is out of the range above, a list has another length than the pairs, none of
+        `max_length`, `factor` and `attention_factor` is given, the attention factor would not be
+        from 1/16 to 16, or a frequency leaves the range from 2**-100 to 2**60 turns per position.
     TypeError
         If `dim` or a length is not an integer, or one of the others holds no real numbers.
 
@@ -120,7 +121,7 @@ def _factors(name: str, values: ArrayLike, pairs: int) -> list[Decimal]:
     if not (array > 0).all():
         msg = f"{name} must be positive, got {array.min()}"
         raise ValueError(msg)
-    return [Decimal(value) for value in array.tolist()]
+    return [Decimal.from_float(value) for value in array.tolist()]
 
 
 def _longrope_attention_factor(
@@ -138,4 +139,5 @@ def _longrope_attention_factor(
     if trained_length == 1:
         msg = "trained_length must be at least 2 where the attention factor follows from it, got 1"
         raise ValueError(msg)
-    return float((1 + stretch.ln() / Decimal(trained_length).ln()).sqrt())
+    value = (1 + stretch.ln() / Decimal(trained_length).ln()).sqrt()
+    return float(value) if factor is None else derived_attention_factor(value, factor=factor)

@@ -174,8 +174,9 @@ def partial(dim: int, /, *, fraction: float, base: float = 10000.0) -> Frequenci
     Raises
     ------
     ValueError
-        If `dim` or `base` is out of range, `fraction` is not above 0 and at most 1, or the prefix
-        is narrower than 2 or odd.
+        If `dim` or `base` is out of range, `fraction` is not above 0 and at most 1, the prefix is
+        narrower than 2 or odd, or a frequency leaves the range from 2**-100 to 2**60 turns per
+        position.
     TypeError
         If `dim` is not an integer, or `fraction` or `base` not a real number.
 
@@ -241,7 +242,8 @@ def proportional(
     Raises
     ------
     ValueError
-        If `dim`, `factor` or `base` is out of range, or `fraction` is not from 0 to 1.
+        If `dim`, `factor` or `base` is out of range, `fraction` is not from 0 to 1, or a frequency
+        that is not 0 leaves the range from 2**-100 to 2**60 turns per position.
     TypeError
         If `dim` is not an integer, or one of the others not a real number.
 
@@ -307,7 +309,8 @@ def clipped(
     Raises
     ------
     ValueError
-        If `dim`, `pairs` or `base` is out of range.
+        If `dim`, `pairs` or `base` is out of range, or a frequency that is not 0 leaves the range
+        from 2**-100 to 2**60 turns per position.
     TypeError
         If `dim` or `pairs` is not an integer, `base` not a real number, or `hard` not a boolean.
 

@@ -4,7 +4,12 @@ import math
 from decimal import Decimal, localcontext
 
 from ropewalk import _arrays
-from ropewalk.frequencies._frequencies import DIGITS, TWO_PI, Frequencies
+from ropewalk.frequencies._frequencies import (
+    DIGITS,
+    TWO_PI,
+    Frequencies,
+    derived_attention_factor,
+)
 from ropewalk.frequencies._standard import geometric
 
 
@@ -60,7 +65,9 @@ def yarn(
     ------
     ValueError
         If an argument is out of the range above, only one of `mscale` and `mscale_all_dim` is
-        given, or `trained_length` is so short or so long that the ramp lies outside the pairs.
+        given, `trained_length` is so short or so long that the ramp lies outside the pairs, the
+        attention factor would not be from 1/16 to 16, or a frequency leaves the range from 2**-100
+        to 2**60 turns per position.
     TypeError
         If `dim` or `trained_length` is not an integer, `truncate` not a boolean, or one of the
         others not a real number.
@@ -156,7 +163,8 @@ def _yarn_attention_factor(
         raise ValueError(msg)
     logarithm = max(Decimal(factor).ln(), Decimal(0)) / 10
     if mscale is None or mscale_all_dim is None:
-        return float(1 + logarithm)
+        return derived_attention_factor(1 + logarithm, factor=factor)
     above = 1 + Decimal(_arrays.positive_number("mscale", mscale)) * logarithm
     below = 1 + Decimal(_arrays.positive_number("mscale_all_dim", mscale_all_dim)) * logarithm
-    return float(above / below)
+    given = {"factor": factor, "mscale": mscale, "mscale_all_dim": mscale_all_dim}
+    return derived_attention_factor(above / below, **given)
