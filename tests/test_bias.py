@@ -450,6 +450,24 @@ def test_ragged_offsets_are_refused() -> None:
 
 
 @of_positions
+@pytest.mark.parametrize(
+    ("lengths", "offset"), [((2**40, 0), 0), ((0, 2**40), 0), ((2**20, 2**20), [])], ids=str
+)
+def test_empty_results_of_any_length_take_no_memory(
+    name: str, lengths: tuple[int, int], offset: Any
+) -> None:
+    offset = np.array(offset, int)
+    found = OF_POSITIONS[name](*lengths, offset=offset)
+    assert found.size == 0
+    assert found.shape[-2:] == lengths
+    assert found.shape[: offset.ndim] == offset.shape
+
+
+def test_a_key_length_mask_of_no_sequence_takes_no_memory() -> None:
+    assert bias.key_length_mask(np.zeros(0, int), 2**40).shape == (0, 1, 2**40)
+
+
+@of_positions
 def test_what_no_memory_holds_is_refused(name: str) -> None:
     with pytest.raises(ValueError, match=r"is larger than any memory$"):
         OF_POSITIONS[name](2**53)

@@ -100,12 +100,46 @@ MASKED: dict[str, Call] = {
 }
 
 
+HALF_MASKED = np.ma.array([1.0, 0.5], mask=[False, True])
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        HALF_MASKED,
+        [HALF_MASKED, HALF_MASKED],
+        ([1.0, 0.5], HALF_MASKED),
+        [[[1.0, 0.5]], (HALF_MASKED,)],
+        [1.0, np.ma.masked],
+    ],
+    ids=["array", "list", "tuple", "nested", "number"],
+)
 @pytest.mark.parametrize("name", MASKED)
-def test_masks_are_not_lost(name: str) -> None:
-    values = np.ma.array([1.0, 0.5], mask=[False, True])
+def test_masks_are_not_lost(name: str, values: Any) -> None:
     message = exactly(f"{name} must not be a masked array, whose mask would be lost")
     with pytest.raises(TypeError, match=message):
         MASKED[name](values)
+
+
+def test_a_list_in_itself_is_refused() -> None:
+    endless: list[Any] = []
+    endless.append(endless)
+    with pytest.raises(ValueError, match=r"^positions must be a number, a range or an array"):
+        MASKED["positions"](endless)
+
+
+DTYPES: dict[str, Call] = {
+    "sinusoidal_encoding": lambda dtype: rw.sinusoidal_encoding(3, 4, dtype=dtype),
+    "rotary_tables": lambda dtype: rw.rotary_tables(3, 4, dtype=dtype),
+}
+
+
+@pytest.mark.parametrize("dtype", ["foo", "i4,,", 5, [("a", "f8")] * 2], ids=repr)
+@pytest.mark.parametrize("name", DTYPES)
+def test_what_is_no_dtype_is_refused(name: str, dtype: object) -> None:
+    message = exactly(f"dtype must be float64, float32, float16 or bfloat16, got {dtype!r}")
+    with pytest.raises(TypeError, match=message):
+        DTYPES[name](dtype)
 
 
 OUTS: dict[str, Call] = {
@@ -201,7 +235,7 @@ SEVERAL: dict[str, Call] = {
     "similarity": lambda x: rw.similarity(x, x),
     "attention": lambda x: rw.attention(x[0], x, x),
     "attention_stages": lambda x: rw.attention_stages(x[0], x, x),
-    "packed_mask": lambda x: rw.bias.packed_mask(x.astype(int)),
+    "packed_mask": lambda x: rw.bias.packed_mask(x.astype(int), x.astype(int)),
 }
 
 
@@ -211,14 +245,40 @@ def test_more_axes_than_numpy_broadcasts_are_refused(name: str) -> None:
         SEVERAL[name](np.ones((1,) * 38 + (3, 4)))
 
 
-def test_results_of_more_axes_than_numpy_has_are_refused() -> None:
+MORE_AXES: dict[str, Call] = {
+    "rotary_tables": lambda x: rw.rotary_tables(x, 4),
+    "sinusoidal_encoding": lambda x: rw.sinusoidal_encoding(x, 4),
+    "integer_encoding": lambda x: rw.integer_encoding(x, 4),
+    "binary_encoding": lambda x: rw.binary_encoding(x, 4),
+    "embed": lambda x: rw.embed(x, ONES),
+    "packed_mask": rw.bias.packed_mask,
+    "split_heads": lambda x: rw.split_heads(x, 1),
+    "multi_head_attention": lambda x: rw.multi_head_attention(
+        x, heads=1, query_weight=[[1.0]], key_weight=[[1.0]], value_weight=[[1.0]]
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MORE_AXES)
+def test_results_of_more_axes_than_numpy_has_are_refused(name: str) -> None:
     message = exactly("a result would have 65 dimensions, and NumPy has 64 at most")
     with pytest.raises(ValueError, match=message):
-        rw.rotary_tables(np.zeros((1,) * 64), 4)
-    with pytest.raises(ValueError, match=message):
-        rw.sinusoidal_encoding(np.zeros((1,) * 64), 4)
-    with pytest.raises(ValueError, match=message):
-        rw.embed(np.zeros((1,) * 64, int), ONES)
+        MORE_AXES[name](np.zeros((1,) * 64, int))
+
+
+AS_MANY_AXES: dict[str, Callable[[Any], Any]] = {
+    "position_kernel": lambda x: rw.position_kernel(x, 4),
+    "convert_pairing": lambda x: rw.convert_pairing(x, source="half", target="interleaved"),
+    "packed_mask": lambda x: rw.bias.packed_mask(x[0].astype(int)),
+}
+
+
+@pytest.mark.parametrize("name", AS_MANY_AXES)
+def test_results_may_have_as_many_axes_as_numpy_has(name: str) -> None:
+    values = np.arange(4.0)
+    found = np.asarray(AS_MANY_AXES[name](values.reshape((1,) * 63 + (4,))))
+    assert found.ndim == 64
+    assert (found.reshape(-1) == np.ravel(AS_MANY_AXES[name](values[None]))).all()
 
 
 @pytest.mark.parametrize("name", ["mixed", "longrope", "from_radians"])

@@ -473,9 +473,19 @@ def test_the_two_half_types_have_no_type_in_common() -> None:
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
-def test_a_scale_must_be_finite_where_it_is_multiplied(dtype: str) -> None:
+@pytest.mark.parametrize("scale", [1e300, 1e-46, 2.0**-150], ids=str)
+def test_a_scale_must_be_positive_and_finite_where_it_is_multiplied(
+    dtype: str, scale: float
+) -> None:
     table = rw.sinusoidal_encoding(range(3), 4, dtype=dtype)
-    message = r"^scale must be finite in float32, got 1e\+300$"
-    with pytest.raises(ValueError, match=message):
-        rw.embed([0], table, scale=1e300)
-    assert np.isfinite(rw.embed([0], table.astype(np.float64), scale=1e300)).all()
+    message = f"scale must be positive and finite in float32, got {scale!r}"
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        rw.embed([0], table, scale=scale)
+    assert rw.embed([0], table.astype(np.float64), scale=scale)[0, 1] == scale
+
+
+def test_a_scale_may_be_the_smallest_number() -> None:
+    smallest = 2.0**-149  # what is above half of it is rounded to it
+    for scale in (smallest, np.nextafter(smallest / 2, 1)):
+        assert rw.embed([0], np.ones((1, 1), np.float32), scale=scale)[0, 0] == smallest
+    assert rw.embed([0], np.ones((1, 1)), scale=5e-324)[0, 0] == 5e-324

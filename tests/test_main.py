@@ -361,6 +361,9 @@ REFUSED = {
         "dim must be an even integer from 2 to 1048576, got 7"
     ),
     "table sinusoidal --positions nan --dim 4": "positions must be finite and at most 2**53",
+    "table sinusoidal --positions 9007199254740993,0.5 --dim 4": (
+        "positions must be finite and at most 2**53 in size, got 9007199254740993"
+    ),
     "table rotary --positions 0:4 --dim 4 --base -1": "base must be positive and finite, got -1.0",
     "table binary --positions 0:5 --dim 2": "positions ",
     "table binary --positions 0.5 --dim 2": "positions ",

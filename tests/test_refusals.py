@@ -39,6 +39,9 @@ BEYOND: dict[str, tuple[Any, str]] = {
     "2^53 + 1": (2**53 + 1, "9007199254740993"),
     "-2^53 - 1": ([0, -(2**53) - 1], "-9007199254740993"),
     "2^53 + 2 in floats": ([0.5, 2.0**53 + 2], "9007199254740994.0"),
+    "2^53 + 1 beside a fraction": ([2**53 + 1, 0.5], "9007199254740993"),
+    "-2^53 - 1 beside a fraction": ([(0.5, -(2**53) - 1)], "-9007199254740993"),
+    "2^53 + 1 in an array beside one": ([np.array([2**53 + 1]), [0.5]], "9007199254740993"),
     "float32 beyond": (np.array([2**60], np.float32), "1.152921504606847e+18"),
     "smallest int64": (np.array([-(2**63)]), "-9223372036854775808"),
     "largest uint64": (np.array([3, 2**64 - 1], np.uint64), "18446744073709551615"),
@@ -98,6 +101,12 @@ def test_positions_must_be_numbers(name: str, case: str) -> None:
     message = rf"^{name} must be integers, .* got dtype .?{re.escape(found)}$"
     with pytest.raises(TypeError, match=message):
         ENCODERS[name](value, 2)
+
+
+@encoders
+def test_whole_positions_beside_fractions_may_be_2_to_the_53(name: str) -> None:
+    found = ENCODERS[name]([-(2**53), 0.5, 2**53], 2)
+    assert (found == ENCODERS[name](np.array([-(2.0**53), 0.5, 2.0**53]), 2)).all()
 
 
 @encoders

@@ -31,7 +31,7 @@ from ropewalk import (
 from ropewalk._arrays import LANGUAGES
 from ropewalk.articles._ledger import ARTICLES, Verdict
 
-Positions = range | NDArray[Any]
+Positions = range | list[float]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -146,11 +146,10 @@ def _positions(text: str) -> Positions:
         if ":" in text:
             start, stop, *step = map(int, text.split(":"))
             return range(start, stop, *step)
-        numbers = [_number(part) for part in text.split(",")]
+        return [_number(part) for part in text.split(",")]  # as they are: an array rounds integers
     except (TypeError, ValueError):
         msg = f"must be START:STOP, START:STOP:STEP or numbers separated by commas, got {text!r}"
         raise argparse.ArgumentTypeError(msg) from None
-    return np.array(numbers)
 
 
 def _number(text: str) -> float:
@@ -194,7 +193,7 @@ def _table(options: argparse.Namespace) -> int:
         text = io.StringIO()
         lines = csv.writer(text, lineterminator="\n")
         lines.writerow(["position", *_columns(options, table.shape[1])])
-        for position, row in zip(options.positions, table, strict=True):
+        for position, row in zip(np.array(options.positions), table, strict=True):
             lines.writerow([str(number) for number in (position, *row)])  # repr digits
         data = text.getvalue().encode()
     if options.out is None:

@@ -7,6 +7,7 @@ import math
 import operator
 import sys
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any, Literal
 
 import numpy as np
@@ -32,6 +33,7 @@ _REAL_FLOATS = frozenset({np.float64, np.float32, np.float16})
 _NATIVE_FLOATS = frozenset(np.dtype(of) for of in _REAL_FLOATS)
 _BOOLEANS = (bool, np.bool_)  # as `bool | np.bool_` in a function each call would make them anew
 _NUMBERS = (int, float, np.integer, np.floating)
+_PLAIN_KINDS = frozenset({int, float, np.ndarray})  # in lists that hide no mask
 
 
 def integer(name: str, value: object) -> int:
@@ -227,6 +229,11 @@ def positions(
         return values, (len(values),)
     array = converted(name, values)
     _refuse_kind(name, array)
+    if isinstance(values, (list, tuple)) and array.dtype.kind == "f":
+        rounded = np.abs(array) == LARGEST_POSITION  # as integers beyond it are, among floats
+        for value in np.array(values, object)[rounded] if rounded.any() else ():
+            if abs(value) > LARGEST_POSITION:
+                _refuse_position(name, value)
     if array.dtype.kind == "u":
         too_large = array > LARGEST_POSITION
         if too_large.any():
@@ -265,11 +272,20 @@ def converted(
 
 
 def refuse_masked(name: str, values: object) -> None:
-    """Refuse a masked array, of which NumPy would take what is masked too."""
+    """Refuse a masked array, of which NumPy would take what is masked too, and lists with one."""
     masked = sys.modules.get("numpy.ma")  # loaded by whoever has such arrays
-    if masked is not None and isinstance(values, masked.MaskedArray):
-        msg = f"{name} must not be a masked array, whose mask would be lost"
-        raise TypeError(msg)
+    if masked is None or type(values) is np.ndarray:
+        return
+    level = values if isinstance(values, (list, tuple)) else [values]
+    for _ in range(MOST_AXES):  # NumPy refuses lists that are deeper
+        kinds = set(map(type, level))
+        if kinds <= _PLAIN_KINDS:
+            return
+        if any(issubclass(kind, masked.MaskedArray) for kind in kinds):
+            msg = f"{name} must not be a masked array, whose mask would be lost"
+            raise TypeError(msg)
+        lists = (value for value in level if isinstance(value, (list, tuple)))
+        level = list(chain.from_iterable(lists))
 
 
 def finite_reals(name: str, values: ArrayLike) -> NDArray[Any]:
@@ -324,7 +340,12 @@ def table_dtype(dtype: DTypeLike | None, out: NDArray[Any] | None) -> np.dtype[A
             raise ImportError(msg) from None
         bfloat16: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
         return bfloat16
-    return _checked_dtype("dtype", np.dtype(dtype))
+    try:
+        known = np.dtype(dtype)
+    except (SyntaxError, TypeError, ValueError):  # as NumPy has it
+        msg = f"dtype must be float64, float32, float16 or bfloat16, got {dtype!r}"
+        raise TypeError(msg) from None
+    return _checked_dtype("dtype", known)
 
 
 def _checked_dtype(name: str, dtype: np.dtype[Any]) -> np.dtype[Any]:
@@ -347,10 +368,15 @@ def empty(shape: tuple[int, ...], dtype: np.dtype[Any] = _FLOAT64) -> NDArray[An
             return _core.new_array(dtype, shape)
         return np.empty(shape, dtype)
     except ValueError:  # NumPy checks that the size fits a pointer before it allocates
-        if len(shape) > MOST_AXES:
-            msg = f"a result would have {len(shape)} dimensions, and NumPy has {MOST_AXES} at most"
-            raise ValueError(msg) from None
+        check_axes(len(shape))
         msg = f"a result of shape {shape} and dtype {dtype} is larger than any memory"
+        raise ValueError(msg) from None
+
+
+def check_axes(count: int) -> None:
+    """Refuse more dimensions of a result than an array of NumPy has."""
+    if count > MOST_AXES:
+        msg = f"a result would have {count} dimensions, and NumPy has {MOST_AXES} at most"
         raise ValueError(msg) from None
 
 

@@ -100,8 +100,9 @@ def embed(
         raise ValueError(msg)
     scale = _arrays.positive_number("scale", scale)
     working = np.result_type(vectors, np.float32)
-    if scale > float(np.finfo(working).max):
-        msg = f"scale must be finite in {working}, got {scale!r}"
+    limits = np.finfo(working)
+    if not float(limits.smallest_subnormal) / 2 < scale <= float(limits.max):  # half is 0 there
+        msg = f"scale must be positive and finite in {working}, got {scale!r}"
         raise ValueError(msg)
     result, _ = _arrays.result(out, (*tokens.shape, dim), vectors.dtype, tokens, vectors)
     # Every id is known to be a row; "clip" is what writes into `result` without a copy.

@@ -86,6 +86,7 @@ def integer_encoding(
     """
     rows, shape = _arrays.positions("positions", positions)
     dim = _arrays.positive_integer("dim", dim, _arrays.LARGEST_DIM)
+    _arrays.check_axes(len(shape) + 1)
     values = _arrays.listed(rows).astype(np.float64).reshape(*shape, 1)
     if length is not None:
         length = _arrays.context_length("length", length)
@@ -170,6 +171,7 @@ def binary_encoding(
         msg = f"dim must be a multiple of bits, which is {bits}, got {dim}"
         raise ValueError(msg)
     _arrays.choice("order", order, ("lsb", "msb"))
+    _arrays.check_axes(len(shape) + 1)
     given = _arrays.listed(rows).reshape(*shape, 1)
     whole = given.astype(np.int64)
     shifts = np.arange(bits)  # from 64 on NumPy gives 0
@@ -439,9 +441,10 @@ def position_kernel(
     """
     turning = given_or_standard(dim, base, frequencies)
     rows, shape = _arrays.positions("offsets", offsets, turning.axes)
-    cosines, sines = (_arrays.empty((*shape, len(turning))) for _ in range(2))
+    # One axis of offsets: 64, as many as the result may have, leave none for the pairs.
+    cosines, sines = (_arrays.empty((math.prod(shape), len(turning))) for _ in range(2))
     _core.fill_tables(turning._turns, rows, cosines, sines, 1.0, get_num_threads())
-    sums = [math.fsum(row.tolist()) for row in cosines.reshape(-1, len(turning))]
+    sums = [math.fsum(row.tolist()) for row in cosines]
     return np.array(sums, dtype=np.float64).reshape(shape)
 
 

@@ -482,4 +482,5 @@ def _split(name: str, array: NDArray[Any], heads: int) -> NDArray[Any]:
     if features % heads or not features:
         msg = f"{name} must have columns that {heads} heads divide, got {features}"
         raise ValueError(msg)
+    _arrays.check_axes(array.ndim + 1)
     return array.reshape(*leading, length, heads, features // heads).swapaxes(-2, -3)

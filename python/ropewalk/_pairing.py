@@ -1,8 +1,8 @@
 """Which features are a pair: a quarter turn of all pairs, and the way between the pairings."""
 
+import math
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ropewalk import _arrays
@@ -140,12 +140,12 @@ def convert_pairing(
     if array.shape[axis] % heads:
         msg = f"axis {axis} of x must be a multiple of heads={heads}, got {array.shape[axis]}"
         raise ValueError(msg)
-    before, after = array.shape[:axis], array.shape[axis + 1 :]
-    split = array.reshape(*before, heads, array.shape[axis] // heads, *after)
-    features = np.moveaxis(split, axis + 1, -1)
+    before, after = math.prod(array.shape[:axis]), math.prod(array.shape[axis + 1 :])
+    split = array.reshape(before, heads, array.shape[axis] // heads, after)
+    features = split.swapaxes(2, 3)
     width = _arrays.rotary_width(features, rotary_dim)
     result = _arrays.empty(split.shape, split.dtype)
-    target_features = np.moveaxis(result, axis + 1, -1)
+    target_features = result.swapaxes(2, 3)
     sources = pair_slices(width, interleaved=from_interleaved)
     targets = pair_slices(width, interleaved=to_interleaved)
     for here, there in zip(sources, targets, strict=True):

@@ -82,9 +82,10 @@ def alibi(
     ----------
     slopes : array_like
         One for every head, finite; those of `alibi_slopes` or others.
-    query_length, key_length : int
-        Number of queries and keys (tokens), from 0 to 2**53; as many keys as queries where only one
-        is given.
+    query_length : int
+        Number of queries (tokens), from 0 to 2**53.
+    key_length : int, optional
+        Number of keys (tokens), from 0 to 2**53; as many as queries where it is left out.
     offset : int or array_like of int, optional
         Position of the first query minus position of the first key (tokens), at most 2**53 in size.
         0 where the lengths are equal; must be given where they differ.

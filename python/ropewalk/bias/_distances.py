@@ -14,8 +14,8 @@ def relative_positions(
 ) -> tuple[NDArray[np.int64], tuple[int, int]]:
     """Return the relative positions from -query_length to key_length - 1, less every offset.
 
-    The last axis holds all that a query and a key can have, and one that none have, so that there
-    is a line even where there are no queries or keys. The lengths come with them.
+    The last axis holds all that a query and a key can have, and one that none have; that one alone
+    where the result is empty, however long the other side is. The lengths come with them.
     """
     queries = checked_length("query_length", query_length)
     keys = queries if key_length is None else checked_length("key_length", key_length)
@@ -25,14 +25,16 @@ def relative_positions(
     largest = _arrays.LARGEST_POSITION
     offsets = _arrays.integers("offset", 0 if offset is None else offset, -largest, largest)
     # Memory that cannot be had is refused before any of it is written.
-    _arrays.empty((*offsets.shape, queries, keys), np.dtype(np.bool_))
-    return np.arange(-queries, keys) - offsets[..., None], (queries, keys)
+    result = _arrays.empty((*offsets.shape, queries, keys), np.dtype(np.bool_))
+    line = np.arange(-queries, keys if result.size else 1 - queries)
+    return line - offsets[..., None], (queries, keys)
 
 
 def matrices(line: NDArray[Any], lengths: tuple[int, int]) -> NDArray[Any]:
     """Return values of `relative_positions` as matrices: the same all along each diagonal."""
     result = _arrays.empty((*line.shape[:-1], *lengths), line.dtype)
-    result[...] = sliding_window_view(line, lengths[1], axis=-1)[..., :0:-1, :]
+    if result.size:
+        result[...] = sliding_window_view(line, lengths[1], axis=-1)[..., :0:-1, :]
     return result
 
 

@@ -19,9 +19,10 @@ def causal_mask(
 
     Parameters
     ----------
-    query_length, key_length : int
-        Number of queries and keys (tokens), from 0 to 2**53; as many keys as queries where only one
-        is given.
+    query_length : int
+        Number of queries (tokens), from 0 to 2**53.
+    key_length : int, optional
+        Number of keys (tokens), from 0 to 2**53; as many as queries where it is left out.
     offset : int or array_like of int, optional
         Position of the first query minus position of the first key (tokens), at most 2**53 in size.
         0 where the lengths are equal; must be given where they differ.
@@ -77,9 +78,10 @@ def window_mask(
 
     Parameters
     ----------
-    query_length, key_length : int
-        Number of queries and keys (tokens), from 0 to 2**53; as many keys as queries where only one
-        is given.
+    query_length : int
+        Number of queries (tokens), from 0 to 2**53.
+    key_length : int, optional
+        Number of keys (tokens), from 0 to 2**53; as many as queries where it is left out.
     window : (left, right)
         How many keys before and after its own position a query sees (tokens), each 0 or more; None
         for all of them.
@@ -189,7 +191,8 @@ def key_length_mask(key_lengths: ArrayLike, key_length: int, /) -> NDArray[np.bo
     keys = checked_length("key_length", key_length)
     valid = _arrays.integers("key_lengths", key_lengths, 0, keys)
     result = _arrays.empty((*valid.shape, 1, keys), np.dtype(np.bool_))
-    np.less(np.arange(keys), valid[..., None, None], out=result)
+    if result.size:  # of any number of keys where there is no sequence
+        np.less(np.arange(keys), valid[..., None, None], out=result)
     return result
 
 
@@ -244,7 +247,9 @@ def packed_mask(sequence_ids: ArrayLike, key_ids: ArrayLike | None = None, /) ->
     queries = _ids("sequence_ids", sequence_ids)
     keys = queries if key_ids is None else _ids("key_ids", key_ids)
     try:
-        leading = _arrays.broadcast_shape(queries.shape[:-1], keys.shape[:-1])
+        leading = queries.shape[:-1]
+        if key_ids is not None:
+            leading = _arrays.broadcast_shape(leading, keys.shape[:-1])
     except ValueError:
         msg = (
             "key_ids must broadcast to sequence_ids before their last axes, "

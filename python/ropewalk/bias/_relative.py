@@ -29,9 +29,10 @@ def t5_buckets(
 
     Parameters
     ----------
-    query_length, key_length : int
-        Number of queries and keys (tokens), from 0 to 2**53; as many keys as queries where only one
-        is given.
+    query_length : int
+        Number of queries (tokens), from 0 to 2**53.
+    key_length : int, optional
+        Number of keys (tokens), from 0 to 2**53; as many as queries where it is left out.
     buckets : int, default 32
         How many there are: from 2 to 1024; where `bidirectional`, even and from 4.
     max_distance : int, default 128
@@ -110,9 +111,10 @@ def t5(
     table : array_like of shape (buckets, heads)
         The learned numbers, finite or -inf; integers become float64. From 2 to 1024 buckets; where
         `bidirectional`, an even number and from 4.
-    query_length, key_length : int
-        Number of queries and keys (tokens), from 0 to 2**53; as many keys as queries where only one
-        is given.
+    query_length : int
+        Number of queries (tokens), from 0 to 2**53.
+    key_length : int, optional
+        Number of keys (tokens), from 0 to 2**53; as many as queries where it is left out.
     max_distance : int, default 128
         As in `t5_buckets`.
     bidirectional : bool, default True
@@ -188,9 +190,10 @@ def relative(
     table : array_like of shape (..., 2 * reach + 1)
         One number for every relative position from ``-reach`` (earlier keys) to ``reach``, for
         example for every head; finite or -inf. Integers become float64.
-    query_length, key_length : int
-        Number of queries and keys (tokens), from 0 to 2**53; as many keys as queries where only one
-        is given.
+    query_length : int
+        Number of queries (tokens), from 0 to 2**53.
+    key_length : int, optional
+        Number of keys (tokens), from 0 to 2**53; as many as queries where it is left out.
     offset : int or array_like of int, optional
         Position of the first query minus position of the first key (tokens), at most 2**53 in size.
         0 where the lengths are equal; must be given where they differ.
