@@ -281,6 +281,39 @@ def test_results_may_have_as_many_axes_as_numpy_has(name: str) -> None:
     assert (found.reshape(-1) == np.ravel(AS_MANY_AXES[name](values[None]))).all()
 
 
+HALF, TINY = np.full((2, 2), 2.0**-14, np.float16), [1.0, 1e-310]
+SMALLER = [[1e-200]]
+SMALL: dict[str, Callable[[], Any]] = {
+    "similarity": lambda: rw.similarity([1e200, 1e-200], [1.0, 1.0]),
+    "similarity, inner": lambda: rw.similarity(HALF, HALF, measure="inner"),
+    "similarity, euclidean": lambda: rw.similarity(TINY, [1.0, 0.0], measure="euclidean"),
+    "embed": lambda: rw.embed([0], [TINY], scale=0.1),
+    "merge_attention": lambda: rw.merge_attention([[[1.0]], [[1.0]]], [[0.0], [-740.0]])[0],
+    "multi_head_attention": lambda: rw.multi_head_attention(
+        HALF, heads=1, query_weight=HALF, key_weight=HALF, value_weight=HALF
+    ),
+    "multi_head_attention, products": lambda: rw.multi_head_attention(
+        SMALLER, heads=1, query_weight=SMALLER, key_weight=SMALLER, value_weight=SMALLER
+    ),
+    "integer_encoding": lambda: rw.integer_encoding(1e-310, 2, length=3),
+    "xpos_scales": lambda: F.xpos_scales(1e-310, 4),
+    "entropy": lambda: rw.properties.entropy([1.0, 3e-323]),
+    "signal_to_noise": lambda: rw.properties.signal_to_noise([1.0, 1e-200], [1.0]),
+    "scores_by_distance": lambda: rw.properties.scores_by_distance(TINY, TINY, range(3)),
+    "area": lambda: rw.geometry.area([[0, 0], [1e-200, 0], [0, 1e-200]]),
+    "distance_to_hull": lambda: rw.geometry.distance_to_hull([TINY], [[1e-200, 0], [0, 1e-200]]),
+    "rotary_tables": lambda: rw.rotary_tables(1e-45, 4, angles="float32"),
+    "fitted_shift": lambda: rw.properties.fitted_shift([TINY, [3.0, 1e-200], [4.0, 1e-310]]).matrix,
+}
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_results_heed_no_handling_of_floating_point_errors(name: str) -> None:
+    expected = SMALL[name]()
+    with np.errstate(all="raise"):
+        assert np.array_equal(SMALL[name](), expected)
+
+
 @pytest.mark.parametrize("name", ["mixed", "longrope", "from_radians"])
 def test_schedules_heed_no_trap_of_floats(name: str) -> None:
     schedules: dict[str, Callable[[], F.Frequencies]] = {

@@ -552,7 +552,7 @@ def merge_attention(
     sums = np.stack([part.astype(np.float64) for part in logs])
     largest = sums.max(axis=0)
     largest = np.where(largest == -np.inf, 0.0, largest)
-    with np.errstate(invalid="ignore", divide="ignore"):
+    with np.errstate(all="ignore"):
         weights = np.exp(sums - largest)
         total = weights.sum(axis=0)
         lse = largest + np.log(total)
@@ -561,7 +561,7 @@ def merge_attention(
         for part, weight, log in zip(values, weights, sums, strict=True):
             unseen = (log == -np.inf)[..., None]
             output += weight[..., None] * np.where(unseen, 0.0, part.astype(np.float64))
-    return output.astype(dtype), lse
+        return output.astype(dtype), lse
 
 
 def _parts(name: str, parts: ArrayLike | Sequence[ArrayLike]) -> list[ArrayLike]:

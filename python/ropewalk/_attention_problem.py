@@ -89,7 +89,7 @@ class Problem:
         return _arrays.empty(self.scores_shape[:-1])
 
     def of_data(self, stage: NDArray[Any]) -> NDArray[Any]:
-        with np.errstate(over="ignore"):
+        with np.errstate(all="ignore"):
             return stage.astype(self.dtype, copy=False)
 
     def attend(

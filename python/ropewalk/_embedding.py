@@ -108,7 +108,7 @@ def embed(
     # Every id is known to be a row; "clip" is what writes into `result` without a copy.
     np.take(vectors, tokens.astype(np.intp), axis=0, out=result, mode="clip")
     if scale != 1:
-        with np.errstate(over="ignore"):  # beyond the largest number lies infinity
+        with np.errstate(all="ignore"):  # beyond the largest number lies infinity
             np.multiply(result, scale, out=result, dtype=working, casting="unsafe")
     return result
 
@@ -191,7 +191,7 @@ def similarity(a: ArrayLike, b: ArrayLike, /, *, measure: Measure = "cosine") ->
     dtype = _arrays.common_dtype((first, second))
     working = np.result_type(dtype, np.float32)
     first, second = first.astype(working, copy=False), second.astype(working, copy=False)
-    with np.errstate(over="ignore", invalid="ignore"):  # infinity and NaN answer for themselves
+    with np.errstate(all="ignore"):  # infinity and NaN answer for themselves
         if measure == "inner":
             result = np.vecdot(first, second)
         elif measure == "cosine":

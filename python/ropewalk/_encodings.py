@@ -94,7 +94,8 @@ def integer_encoding(
         if outside.size:
             msg = f"positions must be from 0 to below the length {length}, got {outside[0]:.17g}"
             raise ValueError(msg)
-        values = values / length
+        with np.errstate(under="ignore"):
+            values = values / length
     result = _arrays.empty((*shape, dim))
     result[...] = values
     return result

@@ -251,7 +251,8 @@ def multi_head_attention(
     result = merge_heads(result)
     if output_weight is not None:
         result = _projected("output", result, output_weight, output_bias, result.dtype)
-    return result.astype(dtype, copy=False)
+    with np.errstate(all="ignore"):
+        return result.astype(dtype, copy=False)
 
 
 def multi_head_attention_weights(
@@ -326,7 +327,8 @@ def multi_head_attention_weights(
         positions if key is None and key_positions is None else key_positions,
         options,
     )
-    return weights.astype(dtype, copy=False)
+    with np.errstate(all="ignore"):
+        return weights.astype(dtype, copy=False)
 
 
 def _attended(
@@ -387,6 +389,7 @@ def _dtype(projections: Sequence[Projection]) -> np.dtype[Any]:
     return _arrays.common_dtype(arrays)
 
 
+@np.errstate(under="ignore")
 def _projected(
     name: str, x: ArrayLike, weight: ArrayLike, bias: ArrayLike | None, dtype: np.dtype[Any]
 ) -> NDArray[Any]:

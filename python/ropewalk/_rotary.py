@@ -113,9 +113,9 @@ def rotary_tables(
 
 def _float32_angles(rows: range | NDArray[Any], turning: Frequencies) -> NDArray[np.float64]:
     """Return the angles in radians as float32 arithmetic has them."""
-    radians = turning.radians.astype(np.float32).reshape(turning.axes, -1)
-    positions = _arrays.listed(rows).astype(np.float32).reshape(-1, turning.axes, 1)
-    with np.errstate(over="ignore"):
+    with np.errstate(all="ignore"):
+        radians = turning.radians.astype(np.float32).reshape(turning.axes, -1)
+        positions = _arrays.listed(rows).astype(np.float32).reshape(-1, turning.axes, 1)
         in_float32 = positions[:, 0] * radians[0]
         for axis in range(1, turning.axes):
             in_float32 += positions[:, axis] * radians[axis]

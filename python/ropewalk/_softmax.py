@@ -168,7 +168,7 @@ def logsumexp(x: ArrayLike, /, *, axis: int = -1, mask: ArrayLike | None = None)
     sums = _arrays.empty(array.shape[:along] + array.shape[along + 1 :])
     if sums.size:
         _core.logsumexp(_arrays.aligned(array), sums, counts, along, get_num_threads())
-    with np.errstate(over="ignore"):
+    with np.errstate(all="ignore"):
         return sums.astype(array.dtype, copy=False)
 
 

@@ -112,6 +112,14 @@ def test_weights_are_shown_as_given_until_something_is_switched_on() -> None:
     assert shown_map(view).tolist() == weights.tolist()
 
 
+def test_numbers_too_small_are_no_error_whatever_numpy_makes_of_them() -> None:
+    with np.errstate(all="raise"):
+        view = rw.explorer.attention(np.array([[1.0, 0.0], [1e-300, 1.0]]))
+        assert shown_map(view).tolist() == [[1.0, 0.0], [0.0, 1.0]]
+        view.temperature = 0.5
+        assert shown_map(view).tolist() == [[1.0, 0.0], [0.0, 1.0]]
+
+
 def shown_map(view: Any) -> NDArray[np.float32]:
     packed = view.picture["map"]
     return np.frombuffer(packed["values"], "<f4").reshape(packed["shape"])

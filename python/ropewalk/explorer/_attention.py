@@ -117,6 +117,7 @@ class AttentionView(View):
         self._thumbnails = packed(_thumbnails(self._maps["weights"]))
         self._draw()
 
+    @np.errstate(all="ignore")  # log(0), and numbers that a temperature makes too large or small
     def _computed(self) -> dict[str, NDArray[np.float64]]:
         """Return the stages, each of shape (heads, query length, key length or value dim)."""
         changed = self.causal or self.masked or self.temperature != 1
@@ -148,8 +149,7 @@ class AttentionView(View):
         if self._stages is not None:
             logits = np.asarray(self._stages.biased, dtype=np.float64)
         else:
-            with np.errstate(divide="ignore"):
-                logits = np.log(self._given)
+            logits = np.log(self._given)
         *leading, queries, keys = logits.shape
         query, key = np.zeros((*leading, queries, 1)), np.zeros((*leading, keys, 1))
         window = (self.left, self.right)

@@ -142,7 +142,7 @@ body {{ margin: 1rem; background: light-dark(#ffffff, #14181d); }}
 def packed(values: ArrayLike) -> Picture:
     """Return an array as the page takes it: its shape, and float32 in little-endian order."""
     array = np.asarray(values)
-    with np.errstate(over="ignore"):  # beyond float32, it is drawn as infinite
+    with np.errstate(all="ignore"):  # beyond float32, it is drawn as infinite
         return {"shape": array.shape, "values": np.asarray(array, "<f4").tobytes()}
 
 

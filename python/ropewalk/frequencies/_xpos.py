@@ -90,9 +90,9 @@ def xpos_scales(
     distance, distance_rest = _sum(
         _arrays.listed(rows).astype(np.float64).reshape(*shape, 1), -centre
     )
-    exponent, rest = _product(distance, rate)
-    rest += distance * rate_rest + distance_rest * rate
-    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+    with np.errstate(all="ignore"):  # what leaves the range is refused
+        exponent, rest = _product(distance, rate)
+        rest += distance * rate_rest + distance_rest * rate
         np.exp(exponent, out=scales)
         scales += scales * rest  # exp(rest) is 1 + rest, to 1e-26
         fits = (scales >= 2.0**-1022) & (scales <= 2.0**1022)

@@ -113,10 +113,10 @@ def area(polygon: ArrayLike, /) -> float:
     """
     corners = as_plane("polygon", polygon)
     exponents = np.frexp(np.abs(corners).max(axis=0))[1] + 1
-    scaled = np.ldexp(corners, -exponents)  # below 1/2, so that only the area itself can overflow
-    x, y = (scaled - scaled[0]).T  # nothing is lost far away from the origin
-    twice = x @ np.roll(y, -1) - np.roll(x, -1) @ y
-    with np.errstate(over="ignore"):
+    with np.errstate(all="ignore"):
+        scaled = np.ldexp(corners, -exponents)  # below 1/2, so that only the area can overflow
+        x, y = (scaled - scaled[0]).T  # nothing is lost far away from the origin
+        twice = x @ np.roll(y, -1) - np.roll(x, -1) @ y
         return float(np.ldexp(twice, exponents.sum() - 1))
 
 
@@ -169,10 +169,10 @@ def distance_to_hull(points: ArrayLike, hull_points: ArrayLike, /) -> NDArray[np
     starts = corners * small
     edges = np.roll(starts, -1, axis=0) - starts
     lengths = norms(edges)
-    units = edges / np.where(lengths > 0, lengths, 1)[:, None]
     to_points = (at * small)[:, None] - starts  # points, edges, 2
-    along = np.clip((to_points * units).sum(axis=-1), 0, lengths)
-    with np.errstate(over="ignore"):  # a distance may be larger than any number
+    with np.errstate(all="ignore"):  # a distance may be larger than any number
+        units = edges / np.where(lengths > 0, lengths, 1)[:, None]
+        along = np.clip((to_points * units).sum(axis=-1), 0, lengths)
         distances = np.asarray(norms(to_points - along[..., None] * units).min(axis=-1)) / small
     if len(corners) > 2:
         sides = list(zip(corners.tolist(), np.roll(corners, -1, axis=0).tolist(), strict=True))

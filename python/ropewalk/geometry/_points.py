@@ -240,8 +240,8 @@ def shrink(array: NDArray[np.float64], axis: int | None = None) -> NDArray[np.fl
 
 def norms(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the lengths of vectors, of which no square overflows or vanishes."""
-    with np.errstate(over="ignore"):
+    with np.errstate(all="ignore"):
         lengths = np.asarray(np.linalg.norm(vectors, axis=-1))
-    safe = (lengths > 2.0**-500) & (lengths < np.inf)  # the others are slow to find, and rare
-    lengths[~safe] = np.hypot.reduce(vectors[~safe], axis=-1, initial=0)
+        safe = (lengths > 2.0**-500) & (lengths < np.inf)  # the others are slow to find, and rare
+        lengths[~safe] = np.hypot.reduce(vectors[~safe], axis=-1, initial=0)
     return lengths

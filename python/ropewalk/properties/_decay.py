@@ -174,7 +174,7 @@ def scores_by_distance(
         msg = f"distances must have one dimension, got shape {shape}"
         raise ValueError(msg)
     interleaved = _arrays.is_interleaved(pairing)
-    with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused
+    with np.errstate(all="ignore"):  # what overflows is refused
         products = _complex(queries, interleaved) * _complex(keys, interleaved).conj()
         scores: NDArray[np.float64] = (products @ _hands(rows, turning).T).real
         scores *= turning.attention_factor**2

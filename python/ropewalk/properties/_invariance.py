@@ -106,9 +106,10 @@ def fitted_shift(table: ArrayLike, shift: int = 1, /, *, affine: bool = False) -
     before, after = rows[:-shift], rows[shift:]
     ones = np.ones((len(before), 1)) if _arrays.boolean("affine", affine) else before[:, :0]
     known = np.hstack([before, ones])
-    found = np.linalg.lstsq(known, after)[0].astype(np.float64)
     dim = rows.shape[1]
-    return FittedShift(found[:dim].T, found[dim:].sum(axis=0), largest(known @ found - after))
+    with np.errstate(under="ignore"):
+        found = np.linalg.lstsq(known, after)[0].astype(np.float64)
+        return FittedShift(found[:dim].T, found[dim:].sum(axis=0), largest(known @ found - after))
 
 
 def relative_score(
@@ -330,7 +331,7 @@ def kept_norm(x: ArrayLike, placed: ArrayLike, /) -> Measurement:
         msg = "x must not be zero, got a row of length 0"
         raise ValueError(msg)
     exponents = np.frexp(sizes)[1]
-    with np.errstate(over="ignore"):  # what is too large beside x is infinitely large
+    with np.errstate(all="ignore"):  # what is too large beside x is infinitely large
         lengths, turned = (
             _precise_norms(np.ldexp(rows.astype(np.float64), -exponents))
             for rows in (before, after)
@@ -387,5 +388,5 @@ def neighbour_distances(table: ArrayLike, /) -> NDArray[np.float64]:
     >>> neighbour_distances(rw.sinusoidal_encoding(range(5), 4)).round(3)
     array([0.959, 0.959, 0.959, 0.959])
     """
-    with np.errstate(over="ignore"):
+    with np.errstate(all="ignore"):
         return norms(np.diff(table_of_reals("table", table), axis=0))

@@ -131,7 +131,7 @@ def softmax_shift(x: ArrayLike, /, *, shift: float, softmax: Softmax = softmax) 
     """
     logits = reals("x", x)
     constant = _arrays.finite_number("shift", shift)
-    with np.errstate(over="ignore"):  # what lies beyond the largest number is refused
+    with np.errstate(all="ignore"):  # what lies beyond the largest number is refused
         shifted = reals("x + shift", logits + np.array(constant).astype(logits.dtype))
     before, after = (_weights(softmax, each) for each in (logits, shifted))
     normal = ~(np.minimum(before, after) < np.finfo(logits.dtype).tiny)

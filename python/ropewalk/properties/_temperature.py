@@ -52,6 +52,7 @@ def entropy(weights: ArrayLike, /) -> NDArray[np.float64]:
     return _entropy(w)
 
 
+@np.errstate(under="ignore")
 def _entropy(weights: NDArray[Any]) -> NDArray[np.float64]:
     w = weights.astype(np.float64)
     return np.asarray(0.0 - (w * np.log(np.where(w > 0, w, 1.0))).sum(axis=-1))

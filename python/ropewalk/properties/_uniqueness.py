@@ -91,7 +91,7 @@ def closest_rows(table: ArrayLike, /) -> ClosestRows:
     repeats = np.flatnonzero(earliest != np.arange(len(rows)))
     if repeats.size:
         return ClosestRows(0.0, (int(earliest[repeats[0]]), int(repeats[0])))
-    with np.errstate(over="ignore"):  # what is too far apart is infinitely far
+    with np.errstate(all="ignore"):  # what is too far apart is infinitely far
         return _closest(rows)
 
 
@@ -317,4 +317,5 @@ def _decibels(name: str, values: ArrayLike) -> float:
     if not largest:
         msg = f"{name} must not be 0 everywhere"
         raise ValueError(msg)
-    return 20 * math.log10(largest) + 10 * math.log10(np.square(array / largest).mean())
+    with np.errstate(under="ignore"):
+        return 20 * math.log10(largest) + 10 * math.log10(np.square(array / largest).mean())
