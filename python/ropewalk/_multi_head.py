@@ -250,9 +250,9 @@ def multi_head_attention(
     )
     result = merge_heads(result)
     if output_weight is not None:
-        result = _projected("output", result, output_weight, output_bias, result.dtype)
-    with np.errstate(all="ignore"):
-        return result.astype(dtype, copy=False)
+        with np.errstate(under="ignore"):
+            result = _projected("output", result, output_weight, output_bias, result.dtype)
+    return _narrowed(result, dtype)
 
 
 def multi_head_attention_weights(
@@ -327,10 +327,17 @@ def multi_head_attention_weights(
         positions if key is None and key_positions is None else key_positions,
         options,
     )
-    with np.errstate(all="ignore"):
-        return weights.astype(dtype, copy=False)
+    return _narrowed(weights, dtype)
 
 
+def _narrowed(result: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
+    if result.dtype == dtype:
+        return result
+    with np.errstate(all="ignore"):  # beyond the largest number lies infinity
+        return result.astype(dtype)
+
+
+@np.errstate(under="ignore")
 def _attended(
     attend: Callable[..., NDArray[Any]],
     projections: Sequence[Projection],
@@ -389,7 +396,6 @@ def _dtype(projections: Sequence[Projection]) -> np.dtype[Any]:
     return _arrays.common_dtype(arrays)
 
 
-@np.errstate(under="ignore")
 def _projected(
     name: str, x: ArrayLike, weight: ArrayLike, bias: ArrayLike | None, dtype: np.dtype[Any]
 ) -> NDArray[Any]:
