@@ -372,7 +372,9 @@ REFUSED = {
     "table integer --positions 0:4 --dim 4 --out a.txt": (
         "--out must end in .csv or .npy where --format is not given, got 'a.txt'"
     ),
-    "table integer --positions 0:4 --dim 4 --out missing/a.csv": "[Errno 2] ",
+    "table integer --positions 0:4 --dim 4 --out missing/a.csv": (
+        "[Errno 2] No such file or directory: 'missing/a.csv'"
+    ),
     "table integer --positions 0:4 --dim 4 --out . --format csv": "[Errno 21] ",
     "plot integer --positions 0:4 --dim 4 --out missing/a.svg": "[Errno 2] ",
     "plot integer --positions 0,1,5 --dim 4 --out a.svg": "positions must be evenly spaced",
@@ -431,20 +433,59 @@ def test_exit_code_2_reaches_the_shell(tmp_path: Path, command: str, line: str) 
     assert "Traceback" not in result.stderr
 
 
+@pytest.mark.parametrize(
+    "command",
+    ["plot integer --positions 0:4 --dim 4 --out 003_sin_x.png", "articles --only 003 --out ."],
+)
 def test_a_picture_that_cannot_be_finished_leaves_the_old_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    command: str,
 ) -> None:
     def fail(_: object, path: Path, **__: object) -> None:
         path.write_text("half")
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("matplotlib.figure.Figure.savefig", fail)
-    path = tmp_path / "picture.svg"
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "003_sin_x.png"
     path.write_text("old")
-    command = ["plot", "integer", "--positions", "0:4", "--dim", "4", "--out", str(path)]
-    assert main(command) == 2
-    assert capsys.readouterr().err == "ropewalk: error: [Errno 28] No space left on device\n"
+    assert main(command.split()) == 2
+    last_line = capsys.readouterr().err.splitlines()[-1]
+    assert last_line == "ropewalk: error: [Errno 28] No space left on device"
     assert path.read_text() == "old"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="the shell cannot bound the size of files here")
+def test_a_table_that_cannot_be_finished_leaves_the_old_one(tmp_path: Path) -> None:
+    (tmp_path / "table.csv").write_text("old")
+    command = ["table", "rotary", "--positions", "0:3000", "--dim", "4", "--out", "table.csv"]
+    result = subprocess.run(
+        ["sh", "-c", 'ulimit -f 1; exec "$0" -B -m ropewalk "$@"', sys.executable, *command],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (result.returncode, result.stdout) == (2, "")
+    assert result.stderr == "ropewalk: error: [Errno 27] File too large: 'table.csv'\n"
+    assert files_in(tmp_path) == {"table.csv"}
+    assert (tmp_path / "table.csv").read_text() == "old"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="the shell cannot close an output here")
+@pytest.mark.parametrize("command", ["info", "table integer --positions 0:4 --dim 4"])
+def test_a_closed_output_gives_exit_code_2(tmp_path: Path, command: str) -> None:
+    result = subprocess.run(
+        ["sh", "-c", 'exec "$0" -m ropewalk "$@" >&-', sys.executable, *command.split()],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.returncode == 2
+    assert result.stderr == "ropewalk: error: standard output is closed\n"
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")

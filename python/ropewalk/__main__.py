@@ -13,6 +13,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, get_args
@@ -21,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ropewalk import (
+    _files,
     articles,
     binary_encoding,
     integer_encoding,
@@ -37,6 +39,9 @@ Positions = range | list[float]
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code."""
     options = _parser().parse_args(argv)
+    if sys.stdout is None:  # what Python makes of one that is closed
+        print("ropewalk: error: standard output is closed", file=sys.stderr)
+        return 2
     try:
         code: int = options.run(options)
         sys.stdout.flush()
@@ -251,19 +256,16 @@ def _plot(options: argparse.Namespace) -> int:
     from ropewalk import plot  # noqa: PLC0415 - needs Matplotlib, which other commands do not
 
     table = _encode(options)
-    with TemporaryDirectory() as folder:  # so that a picture is written whole or not at all
-        path = Path(folder) / f"picture{options.out.suffix}"
-        if path.suffix == ".gif":
-            animation = plot.moving_vector(table, positions=options.positions, lang=options.lang)
-            animation.save(path, writer="pillow")
-        else:
-            from matplotlib.figure import Figure  # noqa: PLC0415
+    if options.out.suffix == ".gif":
+        animation = plot.moving_vector(table, positions=options.positions, lang=options.lang)
+        _write_picture(options.out, partial(animation.save, writer="pillow"))
+    else:
+        from matplotlib.figure import Figure  # noqa: PLC0415
 
-            figure = Figure(figsize=(6, 4.5), layout="constrained")
-            ax = figure.add_subplot()
-            plot.heatmap(table, positions=options.positions, ax=ax, lang=options.lang)
-            figure.savefig(path, dpi=150)
-        _write(options.out, path.read_bytes())
+        figure = Figure(figsize=(6, 4.5), layout="constrained")
+        ax = figure.add_subplot()
+        plot.heatmap(table, positions=options.positions, ax=ax, lang=options.lang)
+        _write_picture(options.out, partial(figure.savefig, dpi=150))
     return 0
 
 
@@ -284,12 +286,10 @@ def _articles(options: argparse.Namespace) -> int:
     for number in ARTICLES if article is None else [article]:
         for name, figure in plot.article_figures(number, lang=lang).items():
             pictures[name] = out / f"{name}.png"
-            figure.savefig(pictures[name], dpi=150)
-            _tell(pictures[name])
+            _write_picture(pictures[name], partial(figure.savefig, dpi=150))
         for name, animation in plot.article_animations(number, lang=lang).items():
             pictures[name] = out / f"{name}.gif"
-            animation.save(pictures[name], writer="pillow")
-            _tell(pictures[name])
+            _write_picture(pictures[name], partial(animation.save, writer="pillow"))
 
     entries = articles.ledger(article, lang=lang)
     failed = [entry.id for entry in entries if not entry.reproduced()]
@@ -298,12 +298,16 @@ def _articles(options: argparse.Namespace) -> int:
     return 1 if failed else 0
 
 
+def _write_picture(path: Path, save: Callable[[Path], None]) -> None:
+    """Write the file that `save` writes, once it is whole."""
+    with TemporaryDirectory() as folder:
+        picture = Path(folder) / f"picture{path.suffix}"
+        save(picture)
+        _write(path, picture.read_bytes())
+
+
 def _write(path: Path, data: bytes) -> None:
-    path.write_bytes(data)
-    _tell(path)
-
-
-def _tell(path: Path) -> None:
+    _files.write(path, data)
     print(f"wrote {path}", file=sys.stderr)
 
 

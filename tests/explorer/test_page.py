@@ -155,6 +155,15 @@ def test_a_view_has_the_same_text_in_every_run() -> None:
     assert repr(rw.explorer.attention([[1.0]], title="猫")) == "AttentionView('猫')"
 
 
+def test_a_page_that_cannot_be_saved_leaves_the_old_one(tmp_path: Path) -> None:
+    path = tmp_path / "view.html"
+    path.write_text("old")
+    view = rw.explorer.attention([[1.0]], title="\ud800")  # half of a letter, which UTF-8 has not
+    with pytest.raises(UnicodeEncodeError):
+        view.save(path)
+    assert path.read_text() == "old"
+
+
 def test_a_page_is_saved_as_html_alone(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"path must end in \.html .* got 'view.svg'"):
         VIEWS["rotation"]().save(tmp_path / "view.svg")

@@ -16,6 +16,8 @@ import numpy as np
 import traitlets
 from numpy.typing import ArrayLike
 
+from ropewalk import _files
+
 HERE = Path(__file__).parent
 MODULE = (HERE / "explorer.js").read_text(encoding="utf-8")
 STYLE = (HERE / "explorer.css").read_text(encoding="utf-8")
@@ -136,7 +138,7 @@ body {{ margin: 1rem; background: light-dark(#ffffff, #14181d); }}
         if target.suffix != ".html":
             msg = f"path must end in .html (SVG and PNG are saved in the view), got {target.name!r}"
             raise ValueError(msg)
-        target.write_text(self.html(), encoding="utf-8")
+        _files.write(target, self.html().encode())
 
 
 def packed(values: ArrayLike) -> Picture:
