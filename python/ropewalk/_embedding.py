@@ -195,7 +195,7 @@ def similarity(a: ArrayLike, b: ArrayLike, /, *, measure: Measure = "cosine") ->
         if measure == "inner":
             result = np.vecdot(first, second)
         elif measure == "cosine":
-            first, second = _scaled(first)[0], _scaled(second)[0]
+            first, second = scaled_to_one(first)[0], scaled_to_one(second)[0]
             squares = np.vecdot(first, first) * np.vecdot(second, second)
             result = np.clip(np.vecdot(first, second) / np.sqrt(squares), -1, 1)
         else:
@@ -217,12 +217,12 @@ def _distances(first: NDArray[Any], second: NDArray[Any]) -> NDArray[Any]:
     limits = np.finfo(squares.dtype)
     inexact = ~((squares > limits.tiny / limits.eps) & (squares < np.inf))
     if inexact.any():
-        scaled, exponents = _scaled(difference[inexact])
+        scaled, exponents = scaled_to_one(difference[inexact])
         distances[inexact] = np.ldexp(np.sqrt(np.vecdot(scaled, scaled)), exponents[..., 0])
     return distances
 
 
-def _scaled(vectors: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+def scaled_to_one(vectors: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return vectors with a largest feature from 1/2 to 1, and the exponents that restore them.
 
     Powers of two are exact. Zero, infinity and NaN stay what they are.

@@ -183,6 +183,13 @@ def test_the_score_of_ones_is_the_mean_of_the_cosines(ax: Axes) -> None:
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("distance (tokens)", "score / (|query| |key|)")
 
 
+@pytest.mark.parametrize(("query", "key"), [(1e200, 1e200), (1e-200, 5e-324), (1e308, 1e-308)])
+def test_a_score_depends_on_no_length(ax: Axes, query: float, key: float) -> None:
+    rw.plot.score_by_distance(np.full(4, query), np.full(4, key), [0, 1, 30], ax=ax)
+    expected = [(mp.cos(d) + mp.cos(mp.mpf(d) / 100)) / 2 for d in (0, 1, 30)]
+    np.testing.assert_allclose(heights(ax.lines[1]), np.array(expected, float), rtol=1e-14)
+
+
 @pytest.mark.parametrize("pairing", ["interleaved", "half"])
 def test_a_score_is_that_of_a_key_so_far_before_the_query(
     ax: Axes, rng: np.random.Generator, pairing: Pairing

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ropewalk import _arrays, rotary_tables, rotate_by
 from ropewalk._arrays import Pairing
+from ropewalk._embedding import scaled_to_one
 from ropewalk._pairing import pair_slices
 from ropewalk.explorer._view import Picture, View, packed
 from ropewalk.frequencies import Frequencies
@@ -40,7 +41,7 @@ class RotationView(View):
     ) -> None:
         super().__init__("rotation", title, start=start)
         # Lengths and scores are relative: powers of two change neither, and nothing overflows.
-        self._query, self._key = (np.ldexp(x, -np.frexp(np.abs(x).max())[1]) for x in (query, key))
+        self._query, self._key = (scaled_to_one(x)[0] for x in (query, key))
         self._count = count
         self._frequencies, self._pairing = frequencies, pairing
         self._draw()

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ropewalk import _arrays, phases, rotary_tables, rotate
 from ropewalk._arrays import Lang, Pairing
+from ropewalk._embedding import scaled_to_one
 from ropewalk._pairing import pair_slices
 from ropewalk.frequencies import Frequencies
 from ropewalk.frequencies._standard import one_axis
@@ -178,7 +179,7 @@ def score_by_distance(
         If a shape does not fit, a vector is zero, `frequencies` have several axes or another width,
         or `labels` are not as many as curves.
     TypeError
-        If `query`, `key` or `distances` are complex or no numbers.
+        If `query`, `key` or `distances` are complex or no numbers, or `labels` no strings.
 
     See Also
     --------
@@ -204,8 +205,9 @@ def score_by_distance(
     >>> ax.lines[1].get_ydata().round(4)
     array([ 1.    ,  0.5403, -0.4161])
     """
-    queries, keys = (
-        np.atleast_2d(as_reals(name, x)) for name, x in (("query", query), ("key", key))
+    queries, keys = (  # scores are relative, and of numbers about 1 nothing overflows
+        scaled_to_one(np.atleast_2d(as_reals(name, x)))[0]
+        for name, x in (("query", query), ("key", key))
     )
     if queries.ndim != 2 or queries.shape != keys.shape:
         msg = (
