@@ -294,6 +294,20 @@ def test_two_thousand_queries_and_keys_are_quick(open_saved: Show) -> None:
     assert value == pytest.approx(weights[0, int(row), int(column)], rel=DIGITS)
 
 
+@pytest.mark.parametrize("staged", [False, True])
+def test_arrays_that_change_later_change_no_view(staged: bool) -> None:
+    """By hand: of two alike logits, a key that is masked leaves all weight to the other."""
+    stages = rw.attention_stages(np.zeros((2, 1)), np.zeros((2, 1)), np.zeros((2, 1)))
+    weights, mask = np.full((2, 2), 0.5), np.eye(2, dtype=np.bool_)
+    view = rw.explorer.attention(stages if staged else weights, mask=mask)
+    for array in (stages.biased, stages.weights, weights, mask):
+        array[...] = 1 - np.eye(2)
+    view.masked = True
+    np.testing.assert_array_equal(np.frombuffer(view.picture["map"]["values"], "<f4"), [1, 0, 0, 1])
+    view.masked = False
+    np.testing.assert_array_equal(np.frombuffer(view.picture["map"]["values"], "<f4"), [0.5] * 4)
+
+
 REFUSALS: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"weights": np.ones(3)}, ValueError, r"weights must have shape .* got \(3,\)"),
     ({"weights": np.ones((0, 3))}, ValueError, r"weights must have shape .* got \(0, 3\)"),
@@ -307,6 +321,12 @@ REFUSALS: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"value": np.ones((3, 2))}, ValueError, r"value must have shape \(..., 2, value dim\)"),
     ({"value": np.ones((3, 2, 2))}, ValueError, "value must broadcast to the leading axes"),
     ({"value": [[np.inf], [0.0]]}, ValueError, "value must be finite"),
+    ({"value": np.full((2, 2), 1e308)}, ValueError, r"value must be finite, .* got 1e\+308"),
+    (
+        {"weights": rw.attention_stages([[np.nan]], [[1.0]], [[1.0]]), "value": [[1.0, 2.0]]},
+        ValueError,
+        "weights must be finite where value has two features",
+    ),
     ({"mask": [[1, 0], [1, 1]]}, TypeError, "mask must be boolean"),
     ({"mask": np.ones((3, 2), np.bool_)}, ValueError, "mask must broadcast to the shape"),
     ({"offset": 0.5}, TypeError, "offset must be an integer, got 0.5"),

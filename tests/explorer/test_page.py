@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -153,6 +154,21 @@ def test_a_page_that_is_saved_is_as_the_view_was_left(open_saved: Show) -> None:
 
 def test_a_view_has_the_same_text_in_every_run() -> None:
     assert repr(rw.explorer.attention([[1.0]], title="猫")) == "AttentionView('猫')"
+
+
+@pytest.mark.parametrize("title", [5, None, b"x"])
+@pytest.mark.parametrize(
+    "view",
+    [
+        partial(rw.explorer.attention, [[1.0]]),
+        partial(rw.explorer.encoding, range(2), 4),
+        partial(rw.explorer.rotation, [1.0, 0.0], [1.0, 0.0]),
+    ],
+    ids=VIEWS,
+)
+def test_a_title_is_a_string(view: Callable[..., View], title: object) -> None:
+    with pytest.raises(TypeError, match=f"title must be a string, got {title!r}"):
+        view(title=title)
 
 
 def test_a_page_that_cannot_be_saved_leaves_the_old_one(tmp_path: Path) -> None:

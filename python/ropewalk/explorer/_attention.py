@@ -1,6 +1,7 @@
 """Attention of many heads: weights, stages, masks, temperature, and the polygon of 2-D values."""
 
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -215,8 +216,8 @@ def attention(
     key_tokens : sequence of str, optional
         The keys.
     value : array_like, shape (..., key length, value dim), optional
-        Values, finite; leading axes broadcast to those of `weights`. They add the stage "output",
-        and the polygon where they have two features.
+        Values, finite in float32; leading axes broadcast to those of `weights`. They add the stage
+        "output", and the polygon where they have two features.
     mask : array_like of bool, shape (..., query length, key length), optional
         A mask to switch on and off, True where a query sees a key.
     offset : int, optional
@@ -235,8 +236,8 @@ def attention(
     TypeError
         For arguments of the wrong kind.
     ValueError
-        If a shape does not fit, a weight lies outside of 0 to 1, a value is not finite, or tokens
-        are not as many as needed.
+        If a shape does not fit, a weight lies outside of 0 to 1, a value is not finite in float32,
+        or tokens are not as many as needed.
 
     See Also
     --------
@@ -263,7 +264,8 @@ def attention(
     ['weights']
     >>> page = view.html()
     """
-    given = weights if isinstance(weights, AttentionStages) else as_weights(weights)
+    # Copies, for controls compute from them whatever becomes of the caller's arrays.
+    given = deepcopy(weights) if isinstance(weights, AttentionStages) else as_weights(weights)
     shape = _weights_of(given).shape
     if len(shape) < 2 or 0 in shape or max(shape[-2:]) > LARGEST_SIDE:
         msg = (
@@ -281,7 +283,7 @@ def attention(
         given,
         _labels("tokens", tokens, rows),
         _labels("key_tokens", key_tokens, columns),
-        value=None if value is None else _checked_value(value, shape),
+        value=None if value is None else _checked_value(value, _weights_of(given)),
         mask=None if mask is None else _checked_mask(mask, shape),
         offset=offset,
         title=title,
@@ -292,14 +294,19 @@ def _weights_of(given: NDArray[np.float64] | AttentionStages) -> NDArray[Any]:
     return given.weights if isinstance(given, AttentionStages) else given
 
 
-def _checked_value(value: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.float64]:
+def _checked_value(value: ArrayLike, weights: NDArray[Any]) -> NDArray[np.float64]:
+    shape = weights.shape
     array = _arrays.data("value", value).astype(np.float64)
     if array.ndim < 2 or array.shape[-2] != shape[-1] or array.shape[-1] == 0:
         msg = f"value must have shape (..., {shape[-1]}, value dim), got {array.shape}"
         raise ValueError(msg)
     _arrays.check_broadcast("value", array.shape[:-2], shape[:-2], "the leading axes of weights")
-    if not np.isfinite(array).all():
-        msg = "value must be finite, got infinities or NaN"
+    wrong = array[~(np.abs(array) <= np.finfo(np.float32).max)]
+    if wrong.size:
+        msg = f"value must be finite, also in float32, got {wrong[0]}"
+        raise ValueError(msg)
+    if array.shape[-1] == 2 and not np.isfinite(weights).all():
+        msg = "weights must be finite where value has two features, got infinities or NaN"
         raise ValueError(msg)
     return array
 
@@ -307,7 +314,7 @@ def _checked_value(value: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.float
 def _checked_mask(mask: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.bool_]:
     array = _arrays.boolean_mask(mask, "a query sees a key")
     _arrays.check_broadcast("mask", array.shape, shape, "the shape of weights")
-    return array
+    return array.copy()
 
 
 def _labels(name: str, tokens: Sequence[str] | None, count: int) -> Sequence[str]:

@@ -44,6 +44,9 @@ class View(anywidget.AnyWidget):
     picture = traitlets.Dict(read_only=True).tag(sync=True)
 
     def __init__(self, view: str, title: str, **controls: object) -> None:
+        if not isinstance(title, str):  # what a type checker would have said
+            msg = f"title must be a string, got {title!r}"  # type: ignore[unreachable]
+            raise TypeError(msg)
         super().__init__(**controls)
         self.set_trait("view", view)
         self.set_trait("title", title)
