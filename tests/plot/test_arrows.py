@@ -72,6 +72,33 @@ def test_one_query_alone_has_its_weights_in_digits(ax: Axes) -> None:
     assert bold == ["a"]
 
 
+@pytest.mark.parametrize(
+    ("family", "query", "bold"),
+    [
+        ("STIXSizeFiveSym", "\N{TOP TORTOISE SHELL BRACKET}", False),
+        ("STIXSizeFiveSym", "a", True),
+        ("STIXGeneral", "\N{COMBINING ENCLOSING CIRCLE}", True),
+    ],
+)
+def test_a_query_is_bold_where_its_font_has_a_bold_face(
+    ax: Axes,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    family: str,
+    query: str,
+    bold: bool,
+) -> None:
+    """STIX stands in for Japanese fonts: it has letters that DejaVu Sans has not."""
+    monkeypatch.setattr("ropewalk.plot._canvas.JAPANESE_FONTS", (family,))
+    rw.plot.attention_arrows([[1.0]], [query], query=0, ax=ax)
+    ax.figure.figure.draw_without_rendering()
+    (drawn,) = [
+        text for text in ax.texts if text.get_position()[0] > 1 and text.get_text() == query
+    ]
+    assert (drawn.get_fontweight() == "bold") == bold
+    assert caplog.messages == []
+
+
 def test_keys_stand_on_the_left_and_queries_on_the_right_letter_for_letter(ax: Axes) -> None:
     rw.plot.attention_arrows([[0.5, 0.5]], ["$q$"], key_tokens=["$a", "b$"], ax=ax)
     places = texts(ax)

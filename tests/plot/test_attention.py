@@ -32,8 +32,8 @@ DRAWINGS: list[Drawing] = [
 ]
 
 
-def new_axes(count: int = 1, height: float = 4.0) -> list[Axes]:
-    figure = Figure((6, height), layout="constrained")
+def new_axes(count: int = 1, size: tuple[float, float] = (6.0, 4.0)) -> list[Axes]:
+    figure = Figure(size, layout="constrained")
     return list(figure.subplots(1, count, squeeze=False).flat)
 
 
@@ -222,7 +222,7 @@ def test_what_is_written_stands_out_from_its_cell(draw: Drawing) -> None:
     weights = np.linspace(0.001, 1, 36).reshape(6, 6)
     scores = np.linspace(-1, 1, 36).reshape(6, 6)
     stages = rw.AttentionStages(scores, scores, scores, weights, np.zeros(6), scores)
-    given = [new_axes()[0] for _ in range(4)]
+    given = new_axes(4, (24, 4))
     panels = (
         draw(stages, ax=given) if draw is rw.plot.attention_stages else draw(weights, ax=given[0])
     )
@@ -313,6 +313,13 @@ def test_a_map_has_queries_and_keys(draw: Drawing, dtype: type, shape: tuple[int
         draw(np.ones(shape, dtype), ax=new_axes())
     with pytest.raises(ValueError, match=r"must have shape \(query length, key length\) and not"):
         draw({"title": np.ones(shape, dtype)} if len(shape) == 1 else {}, ax=new_axes())
+
+
+@pytest.mark.parametrize("draw", [rw.plot.attention_weights, rw.plot.attention_mask])
+def test_titles_are_strings(draw: Drawing) -> None:
+    maps = {1: MASK if draw is rw.plot.attention_mask else WEIGHTS}
+    with pytest.raises(TypeError, match=r"titles of (weights|mask) must be strings, got \[1\]"):
+        draw(maps, ax=new_axes())
 
 
 def test_weights_are_numbers() -> None:
@@ -417,7 +424,7 @@ def test_stages_have_one_size_whatever_the_width_of_the_values() -> None:
 def test_what_is_not_finite_is_grey_and_named() -> None:
     key = [[1.0, 0.0], [math.nan, 0.0], [0.0, 1.0]]
     stages = rw.attention_stages(X, key, X, key_lengths=1)
-    panels = rw.plot.attention_stages(stages, ax=[new_axes()[0] for _ in range(4)])
+    panels = rw.plot.attention_stages(stages, ax=new_axes(4, (24, 4)))
     assert written(panels[0])[0, 1] == "nan"
     assert (0, 1) not in written(panels[1])
     grey = panels[0].images[0].to_rgba(np.ma.masked_invalid([math.nan]))[0]
@@ -433,6 +440,21 @@ def test_zeros_alone_are_drawn() -> None:
     )
     assert panels[0].images[0].get_clim() == (-1, 1)
     panels[0].figure.figure.draw_without_rendering()
+
+
+@pytest.mark.parametrize(
+    ("queries", "keys", "features"), [(0, 3, 4), (3, 0, 4), (3, 3, 0)], ids=str
+)
+def test_stages_are_not_empty(queries: int, keys: int, features: int) -> None:
+    stages = rw.attention_stages(
+        np.ones((queries, 4)), np.ones((keys, 4)), np.ones((keys, features))
+    )
+    with pytest.raises(
+        ValueError,
+        match=rf"stages must .* not empty.* \({queries}, {keys}\) .* \({queries}, {features}\)",
+    ):
+        rw.plot.attention_stages(stages)
+    assert plt.get_fignums() == []
 
 
 def test_stages_of_several_heads_are_refused() -> None:

@@ -120,6 +120,34 @@ def test_axes_are_those_of_matplotlib(ax: Any) -> None:
             draw(np.ones((2, 2)) / 2, ax=ax)
 
 
+@pytest.fixture(params=["polar", "3d", "aitoff", "removed"])
+def unsuitable(request: pytest.FixtureRequest) -> Axes:
+    removed = request.param == "removed"
+    ax = Figure().add_subplot(projection="rectilinear" if removed else request.param)
+    if removed:
+        ax.remove()
+    return ax
+
+
+@pytest.mark.parametrize("draw", [*DRAWINGS, rw.plot.moving_vector, rw.plot.attention_weights])
+def test_nothing_is_drawn_where_it_would_not_fit(draw: Drawing, unsuitable: Axes) -> None:
+    drawn = len(unsuitable.get_children())
+    with pytest.raises(ValueError, match=r"ax must be Axes of (rectilinear projection|a figure), "):
+        draw(TABLE / 2 + 0.5 if draw is rw.plot.attention_weights else TABLE, ax=unsuitable)
+    assert len(unsuitable.get_children()) == drawn
+
+
+@pytest.mark.parametrize("parts", [False, True])
+def test_several_axes_are_those_of_one_figure(parts: bool) -> None:
+    whole = Figure()
+    cells = whole.add_gridspec(2)
+    figures = [whole.add_subfigure(cells[i]) if parts else Figure() for i in range(2)]
+    given = [figure.add_subplot() for figure in figures]
+    with pytest.raises(ValueError, match="ax must be Axes of one figure, got those of 2"):
+        rw.plot.attention_weights(np.full((2, 2, 2), 0.5), ax=given)
+    assert not any(ax.images for ax in given)
+
+
 @pytest.mark.parametrize(
     "table", [TABLE * 1j, np.ma.array(TABLE), [["1.5"]], [[None]], TABLE > 0, 10**400], ids=repr
 )
@@ -150,6 +178,20 @@ def test_positions_are_as_many_as_rows(draw: Drawing) -> None:
 def test_labels_are_as_many_as_there_are_things_to_name(draw: Drawing) -> None:
     with pytest.raises(ValueError, match=r"labels must be [24] strings, got 1"):
         draw(TABLE, labels=["one"], ax=Figure().add_subplot())
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [5, [1, "b"], ["a", None], [b"a", "b"], b"ab", {"a"}, {"a": 1, "b": 2}, [["a", "b"]]],
+    ids=repr,
+)
+@pytest.mark.parametrize("draw", [rw.plot.rotation, rw.plot.waves, rw.plot.matrix_product])
+def test_labels_are_strings(draw: Drawing, labels: Any) -> None:
+    data = [TABLE, TABLE] if draw is rw.plot.matrix_product else [TABLE]
+    ax = Figure().add_subplot()
+    with pytest.raises(TypeError, match=r"^labels must be strings, got "):
+        draw(*data, labels=labels, ax=ax)
+    assert not ax.texts
 
 
 def test_without_matplotlib_the_error_names_the_extra(run_python: Callable[..., Any]) -> None:

@@ -56,6 +56,17 @@ def test_encoder_and_decoder_have_the_steps_of_the_paper_in_order(ax: Axes) -> N
         assert [text.get_text() for text in side] == expected
 
 
+@pytest.mark.parametrize(("family", "bold"), [("STIXGeneral", True), ("STIXSizeFiveSym", False)])
+def test_what_is_brought_out_is_bold_where_its_font_has_a_bold_face(
+    ax: Axes, monkeypatch: pytest.MonkeyPatch, family: str, bold: bool
+) -> None:
+    monkeypatch.setattr("ropewalk.plot._canvas.JAPANESE_FONTS", (family,))
+    rw.plot.transformer(ax=ax, lang="ja")
+    brought_out = {text.get_text() for text in ax.texts if text.get_fontweight() == "bold"}
+    assert ({"エンコーダー", "デコーダー", "位置符号"} <= brought_out) == bold
+    assert bool(brought_out) == bold
+
+
 def test_positional_encodings_are_framed_thickest(ax: Axes) -> None:
     rw.plot.transformer(ax=ax)
     widest = max(box.get_linewidth() for box in frames(ax))

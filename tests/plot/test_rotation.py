@@ -151,9 +151,18 @@ def test_a_pair_must_be_there(ax: Axes, pairs: list[int]) -> None:
         rw.plot.rotation(np.ones((2, 4)), pairs=pairs, ax=ax)
 
 
-def test_a_pair_is_an_integer(ax: Axes) -> None:
-    with pytest.raises(TypeError, match=r"pairs must be an integer, got 0\.5"):
-        rw.plot.rotation(np.ones((2, 4)), pairs=[0.5], ax=ax)
+@pytest.mark.parametrize(
+    ("pairs", "message"),
+    [
+        ([0.5], r"pairs must be an integer, got 0\.5"),
+        ("01", "pairs must be an integer, got '0'"),
+        (1, "pairs must be a sequence of integers, got 1"),
+        (np.array(1), r"pairs must be a sequence of integers, got array\(1\)"),
+    ],
+)
+def test_pairs_are_integers(ax: Axes, pairs: Any, message: str) -> None:
+    with pytest.raises(TypeError, match=message):
+        rw.plot.rotation(np.ones((2, 4)), pairs=pairs, ax=ax)
 
 
 def test_a_table_that_does_not_fit_is_refused(ax: Axes) -> None:

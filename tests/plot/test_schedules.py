@@ -1,5 +1,7 @@
 """Wavelengths of schedules: what is drawn is what they say."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from matplotlib import font_manager
@@ -109,6 +111,13 @@ def test_a_figure_is_made_only_where_none_is_given(ax: Axes) -> None:
 def test_schedules_are_a_mapping(ax: Axes, schedules: dict[str, Frequencies]) -> None:
     with pytest.raises(TypeError, match="schedules must map names to Frequencies, got"):
         rw.plot.wavelengths(schedules, ax=ax)
+
+
+def test_schedules_have_names(ax: Axes) -> None:
+    schedules: dict[Any, Frequencies] = {"standard": standard(8), 2: standard(8)}
+    with pytest.raises(TypeError, match=r"schedules must map names .* for 2$"):
+        rw.plot.wavelengths(schedules, ax=ax)
+    assert not ax.lines
 
 
 def test_schedules_are_frequencies(ax: Axes) -> None:

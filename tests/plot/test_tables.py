@@ -284,6 +284,7 @@ def test_heatmap_takes_the_name_of_a_colour_map(ax: Axes) -> None:
         ({"limit": 0}, "limit must be positive and finite, got 0.0"),
         ({"limit": math.nan}, "limit must be positive and finite, got nan"),
         ({"cmap": "none"}, "cmap must be the name of a Matplotlib colour map, got 'none'"),
+        ({"cmap": ["a"]}, r"cmap must be the name of a Matplotlib colour map, got \['a'\]"),
     ],
 )
 def test_heatmap_refuses_a_wrong_value(ax: Axes, options: Any, message: str) -> None:

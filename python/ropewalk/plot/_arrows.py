@@ -152,5 +152,5 @@ def _name(
     ax.text(x, rows[0] - 1, "", ha=side, va="center", style="italic").set(**head)
     properties = {key: value for key, value in names.items() if key != "labels"}
     for i, (row, name) in enumerate(zip(rows, names["labels"], strict=True)):
-        weight = "bold" if i == bold else "normal"
+        weight = _canvas.bold(properties) if i == bold else "normal"
         ax.text(x, row, name, ha=side, va="center", weight=weight, **properties)

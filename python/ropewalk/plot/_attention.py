@@ -63,7 +63,7 @@ def attention_weights(
         If a shape does not fit, a weight lies outside of 0 to 1, or tokens or Axes are not as many
         as needed.
     TypeError
-        If `weights` are complex or no numbers.
+        If `weights` are complex or no numbers, or titles or tokens no strings.
 
     See Also
     --------
@@ -136,7 +136,8 @@ def attention_stages(
     Raises
     ------
     ValueError
-        If the stages are not those of one head, or tokens or Axes are not as many as needed.
+        If the stages are not those of one head or are empty, or tokens or Axes are not as many as
+        needed.
     TypeError
         If `stages` are no AttentionStages, tokens no strings, or `ax` is no Axes.
 
@@ -162,10 +163,10 @@ def attention_stages(
     if not isinstance(stages, AttentionStages):
         msg = f"stages must be AttentionStages, got {stages!r}"  # type: ignore[unreachable]
         raise TypeError(msg)
-    if stages.scores.ndim != 2:
+    if stages.scores.ndim != 2 or not (stages.scores.size and stages.output.size):
         msg = (
-            "stages must be those of one head, with scores of shape (query length, key length), "
-            f"got shape {stages.scores.shape}"
+            "stages must be those of one head and not empty, with scores of shape (query length, "
+            f"key length), got shape {stages.scores.shape} and outputs of {stages.output.shape}"
         )
         raise ValueError(msg)
     scores = {"scores": stages.scores, "capped": stages.capped, "biased": stages.biased}
@@ -231,7 +232,7 @@ def attention_mask(
     ValueError
         If a shape does not fit, or tokens or Axes are not as many as needed.
     TypeError
-        If `mask` is not boolean.
+        If `mask` is not boolean, or titles or tokens are no strings.
 
     See Also
     --------
@@ -276,7 +277,7 @@ def _titled_maps(
     """Return maps of two dimensions, each with its title."""
     if isinstance(given, Mapping):
         arrays = [checked(values) for values in given.values()]
-        titles = _canvas.own_words(list(given), [{}] * len(given), lang)
+        titles = _canvas.own_words(list(given), [{}] * len(given), lang, f"titles of {name}")
     else:
         array = checked(given)
         heads = array.ndim == 3

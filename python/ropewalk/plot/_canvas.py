@@ -25,6 +25,7 @@ LARGEST = 1e100  # of a number in a drawing
 FAINT = "0.6"  # told from a light and from a dark background
 SHADE = 0.2  # opacity of what is filled
 CENTRED: dict[str, Any] = {"ha": "center", "va": "center"}
+BOLD = (700, "bold")  # as Matplotlib has it of fonts
 ARROW: dict[str, Any] = {
     "angles": "xy",
     "scale_units": "xy",
@@ -161,15 +162,25 @@ def panels(
     if len(given) != count:
         msg = f"ax must be {count} Axes, got {len(given)}"
         raise ValueError(msg)
-    for panel in given:
-        _check_axes(panel)
+    _check_axes(*given)
     return given
 
 
-def _check_axes(ax: object) -> None:
-    if not isinstance(ax, Axes):
-        msg = f"ax must be Axes of Matplotlib, got {ax!r}"
-        raise TypeError(msg)
+def _check_axes(*given: object) -> None:
+    for ax in given:
+        if not isinstance(ax, Axes):
+            msg = f"ax must be Axes of Matplotlib, got {ax!r}"
+            raise TypeError(msg)
+        if ax.name != "rectilinear":
+            msg = f"ax must be Axes of rectilinear projection, got {ax.name!r}"
+            raise ValueError(msg)
+        if ax.figure is None:
+            msg = "ax must be Axes of a figure, got removed ones"  # type: ignore[unreachable]
+            raise ValueError(msg)
+    figures = {ax.figure for ax in given if isinstance(ax, Axes)}
+    if len(figures) > 1:
+        msg = f"ax must be Axes of one figure, got those of {len(figures)}"
+        raise ValueError(msg)
 
 
 def rows(
@@ -203,14 +214,15 @@ def words(english: str, lang: Lang, /, *values: object) -> Words:
     return {"text": (JAPANESE[english] if font else english).format(*values), **font}
 
 
-def own_words(labels: Sequence[str] | None, default: list[Words], lang: Lang) -> list[Words]:
+def own_words(
+    labels: Sequence[str] | None, default: list[Words], lang: Lang, name: str = "labels"
+) -> list[Words]:
     """Return the caller's labels, or as many of ours where there are none."""
     if labels is None:
         return default
-    if len(labels) != len(default):
-        msg = f"labels must be {len(default)} strings, got {len(labels)}"
-        raise ValueError(msg)
-    return [{"text": label, "parse_math": False, **_font(lang)} for label in labels]
+    font = _font(lang)
+    given = strings(name, labels, len(default))
+    return [{"text": label, "parse_math": False, **font} for label in given]
 
 
 def token_labels(name: str, tokens: Sequence[str] | None, count: int) -> Words:
@@ -220,22 +232,32 @@ def token_labels(name: str, tokens: Sequence[str] | None, count: int) -> Words:
     """
     if tokens is None:
         return {}
-    given = np.asarray(tokens, dtype=object)
-    if given.ndim > 1 or not all(isinstance(token, str) for token in given.flat):
-        msg = f"{name} must be strings, got {tokens!r}"
-        raise TypeError(msg)
-    if len(tokens) != count:
-        msg = f"{name} must be {count} strings, got {len(tokens)}"
-        raise ValueError(msg)
-    font = _font("ja")
-    letters: set[int] = set()
-    for family in font.get("family", rcParams["font.family"]):
-        path = font_manager.findfont(font_manager.FontProperties(family=[family]))
-        letters.update(font_manager.get_font(path).get_charmap())
-    labels = [
-        token if letters.issuperset(map(ord, token)) else str(i) for i, token in enumerate(tokens)
-    ]
+    given = strings(name, tokens, count)
+    font: Words = {}
+    letters = _letters(rcParams["font.family"])
+    if not letters.issuperset("".join(given)):
+        font = _font("ja")
+        letters |= _letters(font.get("family", []))
+    labels = [token if letters.issuperset(token) else str(i) for i, token in enumerate(given)]
     return {"labels": labels, "parse_math": False, **font}
+
+
+def strings(name: str, given: Sequence[str], count: int) -> list[str]:
+    """Return so many strings; nothing else is taken for one."""
+    each = np.asarray(list(given) if isinstance(given, str) else given, dtype=object)
+    if each.ndim != 1 or not all(isinstance(text, str) for text in each):
+        msg = f"{name} must be strings, got {given!r}"
+        raise TypeError(msg)
+    if len(each) != count:
+        msg = f"{name} must be {count} strings, got {len(each)}"
+        raise ValueError(msg)
+    return list(each)
+
+
+def bold(font: Words) -> str:
+    """Return the weight of what is brought out: that of the rest where a font has no bold face."""
+    faces = {face.name for face in font_manager.fontManager.ttflist if face.weight in BOLD}
+    return "bold" if faces.issuperset(font.get("family", [])[-1:]) else "normal"
 
 
 def factor(number: str) -> str:
@@ -261,6 +283,14 @@ def dimensions(count: int, lang: Lang) -> list[Words]:
     """Return the names of the columns of an interleaved encoding."""
     waves = ("sin", "cos")
     return [words("dimension {} ({})", lang, i + 1, waves[i % 2]) for i in range(count)]
+
+
+def _letters(families: Sequence[str]) -> set[str]:
+    """Return the letters that fonts have."""
+    paths = (
+        font_manager.findfont(font_manager.FontProperties(family=[family])) for family in families
+    )
+    return {chr(code) for path in paths for code in font_manager.get_font(path).get_charmap()}
 
 
 def _font(lang: Lang) -> Words:

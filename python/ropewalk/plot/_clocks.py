@@ -61,7 +61,7 @@ def clock_hands(
         If `table` has not two dimensions, is empty or has an odd number of columns, `positions` or
         `labels` does not fit it, or `order` is neither of the two.
     TypeError
-        If `table` holds no real numbers, or `ax` is no Axes.
+        If `table` holds no real numbers, `labels` are no strings, or `ax` is no Axes.
 
     See Also
     --------

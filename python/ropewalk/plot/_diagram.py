@@ -60,7 +60,8 @@ def transformer(*, ax: Axes | None = None, lang: Lang = "en") -> Axes:
     2
     """
     ax = _canvas.axes(ax, 7.6, lang)
-    encoder = _canvas.words("encoder", lang)
+    encoder, decoder = (_canvas.words(name, lang) for name in ("encoder", "decoder"))
+    bold = _canvas.bold(encoder)
     _stack(ax, ENCODER, -1, "source tokens", ENCODER_LAYER, lang)
     _stack(ax, DECODER, 1, "target tokens, shifted right", DECODER_LAYER, lang)
     top = ENCODER_LAYER["feed-forward"] + TO_NORM + HALF_HEIGHT
@@ -83,10 +84,8 @@ def transformer(*, ax: Axes | None = None, lang: Lang = "en") -> Axes:
     _arrow(ax, (DECODER, linear + HALF_HEIGHT), (DECODER, softmax - HALF_HEIGHT))
     _arrow(ax, (DECODER, softmax + HALF_HEIGHT), (DECODER, out - 0.2))
     _write(ax, (DECODER, out), "probabilities of the next token", lang)
-    ax.text(ENCODER, top + 1.6, "", ha="center", weight="bold").set(**encoder)
-    ax.text(DECODER - 2.2, end + 1.2, "", ha="right", weight="bold").set(
-        **_canvas.words("decoder", lang)
-    )
+    ax.text(ENCODER, top + 1.6, "", ha="center", weight=bold).set(**encoder)
+    ax.text(DECODER - 2.2, end + 1.2, "", ha="right", weight=bold).set(**decoder)
     ax.set(xlim=(-0.1, 12.1), ylim=(-0.1, out + 0.3))
     ax.set_axis_off()
     return ax
@@ -158,9 +157,10 @@ def _box(
             linewidth=3 if brought_out else 1,
         )
         ax.add_patch(box)
-    weight = "bold" if brought_out else "normal"
+    said = _canvas.words(word, lang)
+    weight = _canvas.bold(said) if brought_out else "normal"
     ax.text(*centre, "", ha="center", va="center", size=size, weight=weight, linespacing=1.1).set(
-        **_canvas.words(word, lang)
+        **said
     )
 
 

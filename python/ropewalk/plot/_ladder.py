@@ -313,7 +313,7 @@ def position_kernel(
         If `offsets` has not one dimension or is empty, `kernel` has another length or is not
         finite, or `labels` are not as many as curves.
     TypeError
-        If `offsets` or `kernel` are complex or no numbers.
+        If `offsets` or `kernel` are complex or no numbers, or `labels` no strings.
 
     See Also
     --------

@@ -59,7 +59,7 @@ def matrix_product(
         If a matrix has not two dimensions, is empty or not finite, the columns of `a` are not as
         many as the rows of `b`, a row or column is not there, or `labels` are not three.
     TypeError
-        If a matrix holds no real numbers, or `row` or `column` is no integer.
+        If a matrix holds no real numbers, `row` or `column` is no integer, or `labels` no strings.
 
     See Also
     --------
@@ -83,9 +83,7 @@ def matrix_product(
         shapes = f"{first.shape} and {second.shape}"
         msg = f"a must have as many columns as b has rows, got shapes {shapes}"
         raise ValueError(msg)
-    if len(labels) != 3:
-        msg = f"labels must be 3 strings, got {len(labels)}"
-        raise ValueError(msg)
+    names = _canvas.strings("labels", labels, 3)
     product = first @ second
     rows, columns = _selected("row", row, len(product)), _selected("column", column, len(product.T))
     chosen = [] if row is None and column is None else [(i, j) for i in rows for j in columns]
@@ -101,7 +99,7 @@ def matrix_product(
     longest = max(len(_number(x)) for matrix in matrices for x in matrix.flat)
     size = min(LARGEST_FONT, cell / (LETTER * longest))
     tops = []
-    for matrix, start, label in zip(matrices, starts, labels, strict=True):
+    for matrix, start, label in zip(matrices, starts, names, strict=True):
         top = (tallest - len(matrix)) / 2
         tops.append(top)
         _brackets(ax, start, top, matrix.shape)

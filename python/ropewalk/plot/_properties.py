@@ -227,7 +227,7 @@ def temperature(
     Raises
     ------
     TypeError
-        If `measured` is no such result.
+        If `measured` is no such result, or `labels` are no strings.
     ValueError
         If `labels` are not as many as rows, `ax` is not two Axes, or `lang` is neither of the two.
 

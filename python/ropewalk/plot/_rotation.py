@@ -72,7 +72,7 @@ def rotation(
         If `table` has not two dimensions, is empty or has an odd number of columns, `pairing` is
         neither of the two, a pair is not there, or `positions` or `labels` does not fit.
     TypeError
-        If a pair is no integer.
+        If `pairs` are no sequence of integers, `labels` no strings, or `ax` is no Axes.
 
     See Also
     --------
@@ -98,6 +98,9 @@ def rotation(
         msg = f"table must have an even number of columns, got {values.shape[1]}"
         raise ValueError(msg)
     count = values.shape[1] // 2
+    if pairs is not None and not np.iterable(pairs):
+        msg = f"pairs must be a sequence of integers, got {pairs!r}"  # type: ignore[unreachable]
+        raise TypeError(msg)
     chosen = range(count) if pairs is None else [_arrays.integer("pairs", pair) for pair in pairs]
     if not chosen or not all(0 <= pair < count for pair in chosen):
         msg = f"pairs must be one or more integers from 0 to {count - 1}, got {pairs!r}"

@@ -50,7 +50,7 @@ def wavelengths(
     ValueError
         If there is no schedule, or `trained_length` is out of range.
     TypeError
-        If `schedules` is no mapping to Frequencies, or `trained_length` no integer.
+        If `schedules` is no mapping of names to Frequencies, or `trained_length` no integer.
 
     See Also
     --------
@@ -82,8 +82,8 @@ def wavelengths(
         msg = "schedules must hold at least one schedule, got none"
         raise ValueError(msg)
     for name, frequencies in schedules.items():
-        if not isinstance(frequencies, Frequencies):
-            msg = (  # type: ignore[unreachable]
+        if not all(map(isinstance, (name, frequencies), (str, Frequencies))):
+            msg = (
                 f"schedules must map names to Frequencies, got {type(frequencies).__name__} "
                 f"for {name!r}"
             )

@@ -132,7 +132,8 @@ def heatmap(
     norm, extend = _norm(finite, limit, signed=signed, log=_arrays.boolean("log", log))
     if annotate is not None:
         annotate = _arrays.boolean("annotate", annotate)
-    if cmap is not None and cmap not in colormaps:
+    known = isinstance(cmap, str) and cmap in colormaps
+    if cmap is not None and not known:
         msg = f"cmap must be the name of a Matplotlib colour map, got {cmap!r}"
         raise ValueError(msg)
     ax = _canvas.axes(ax, 4.5, lang)
@@ -202,7 +203,8 @@ def number_table(
         If `table` has not two dimensions or is empty, `positions` or `labels` does not fit it, or
         `decimals` is out of range.
     TypeError
-        If `table` holds no real numbers, `decimals` is no integer, or `ax` is no Axes.
+        If `table` holds no real numbers, `labels` are no strings, `decimals` is no integer, or `ax`
+        is no Axes.
 
     See Also
     --------

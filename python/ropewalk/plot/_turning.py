@@ -63,6 +63,8 @@ def rotating_pairs(
     ValueError
         If `table` has not two dimensions, is empty or has not 2, 4 or up to 16 columns, `pairing`
         is neither of the two, or `positions` or `labels` does not fit.
+    TypeError
+        If `table` holds no real numbers, `labels` are no strings, or `ax` is no Axes.
 
     See Also
     --------

@@ -50,7 +50,7 @@ def waves(
     ValueError
         If `table` has not two dimensions or is empty, or `positions` or `labels` does not fit it.
     TypeError
-        If `table` holds no real numbers, or `ax` is no Axes.
+        If `table` holds no real numbers, `labels` are no strings, or `ax` is no Axes.
 
     See Also
     --------
