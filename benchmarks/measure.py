@@ -150,7 +150,8 @@ class Limits:
 
     @staticmethod
     def _built() -> ctypes.CDLL | None:
-        sources = [ROOT / "benchmarks/limits.cpp", ROOT / "cpp/plans/pool.cpp"]
+        parts = ("benchmarks/limits.cpp", "cpp/plans/pool.cpp", "cpp/plans/quota.cpp")
+        sources = [ROOT / part for part in parts]
         compiler = os.environ.get("CXX", "c++")
         flags = ["-std=c++20", "-O3", "-shared", "-fPIC", "-pthread", f"-I{ROOT / 'cpp'}"]
         with tempfile.TemporaryDirectory() as folder:
