@@ -10,8 +10,9 @@ namespace ropewalk {
 namespace {
 
 #ifdef ROPEWALK_HAS_AVX2
-// What the processor says of itself; 0 where it has no such leaf. __builtin_cpu_supports would be
-// shorter, but Clang on Windows has no library for it.
+// What the processor says of itself; 0 where it has no such leaf. A virtual machine takes some
+// microseconds to say it. __builtin_cpu_supports would be shorter, but Clang on Windows has no
+// library for it.
 struct Leaf {
     unsigned a = 0, b = 0, c = 0, d = 0;
     explicit Leaf(unsigned leaf) { __get_cpuid_count(leaf, 0, &a, &b, &c, &d); }
@@ -83,7 +84,8 @@ bool has_large_first_cache() {
 
 bool waits_for_second_cache() {
 #ifdef ROPEWALK_HAS_AVX2
-    return Leaf(0).b == signature_INTEL_ebx;
+    static const bool intel = Leaf(0).b == signature_INTEL_ebx;
+    return intel;
 #else
     return false;
 #endif
