@@ -546,6 +546,17 @@ NO_POSITIONS: dict[str, Any] = {
 }
 
 
+def test_positions_in_a_list_of_dask_arrays_are_not_read_before_time() -> None:
+    def read(_: NDArray[Any]) -> NDArray[Any]:
+        raise AssertionError
+
+    there = da.map_blocks(read, da.zeros(3, chunks=3), dtype=float, meta=np.empty(0))
+    turned = rw.dask.rotate(da.ones((2, 3, 4)), [there, there])
+    assert turned.shape == (2, 3, 4)
+    with pytest.raises(AssertionError):
+        turned.compute()
+
+
 @pytest.mark.parametrize("name", ["positions", "key_positions"])
 @pytest.mark.parametrize("positions", NO_POSITIONS.values(), ids=NO_POSITIONS)
 def test_positions_are_refused_at_once(positions: Any, name: str) -> None:

@@ -1,5 +1,6 @@
 """Files that are written whole or not at all: what stays, what is kept, what is not replaced."""
 
+import errno
 import os
 import stat
 import subprocess
@@ -83,6 +84,38 @@ def test_a_link_stays_one(tmp_path: Path, dangling: bool) -> None:
     assert [each.name for each in path.parent.iterdir()] == ["file"]
 
 
+def test_a_link_to_itself_is_refused(tmp_path: Path) -> None:
+    loop = tmp_path / "loop"
+    loop.symlink_to("loop")
+    with pytest.raises(OSError, match=f"symbolic links: '{loop}'$"):
+        _files.write(loop, b"new")
+    assert loop.is_symlink()
+
+
+@pytest.mark.parametrize("number", [errno.EACCES, errno.EBUSY])
+def test_a_file_in_whose_place_no_other_can_be_put_is_written_where_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    def refuse(self: Path, _: Path) -> None:
+        raise OSError(number, os.strerror(number), str(self))
+
+    monkeypatch.setattr(Path, "replace", refuse)
+    path = tmp_path / "file"
+    with pytest.raises(OSError, match=f"'{path}'$"):
+        _files.write(path, b"new")
+    path.write_bytes(b"old")
+    _files.write(path, b"new")
+    assert {each.name: each.read_bytes() for each in tmp_path.iterdir()} == {"file": b"new"}
+
+
+def test_a_file_of_two_names_keeps_both(tmp_path: Path) -> None:
+    path, other = tmp_path / "file", tmp_path / "other"
+    path.write_bytes(b"old")
+    other.hardlink_to(path)
+    _files.write(path, b"new")
+    assert other.read_bytes() == b"new"
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
 def test_a_device_is_written_to() -> None:
     with pytest.raises(OSError, match="No space left on device"):
@@ -90,11 +123,14 @@ def test_a_device_is_written_to() -> None:
     assert Path("/dev/full").is_char_device()
 
 
+@pytest.mark.parametrize("stream", ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"])
 @pytest.mark.parametrize("pipe", [False, True])
-def test_a_stream_gets_what_others_write_to_it_too(tmp_path: Path, pipe: bool) -> None:
+def test_a_stream_gets_what_others_write_to_it_too(tmp_path: Path, pipe: bool, stream: str) -> None:
+    if not Path(stream).exists():
+        pytest.skip(f"there is no {stream}")
     code = (
         "import os; from pathlib import Path; from ropewalk import _files; "
-        "_files.write(Path('/dev/stdout'), b'one '); os.write(1, b'two')"
+        f"_files.write(Path('{stream}'), b'one '); os.write(1, b'two')"
     )
     path = tmp_path / "file"
     with path.open("ab") as file:

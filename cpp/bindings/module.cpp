@@ -37,8 +37,13 @@ void choose_kernels() {
 std::atomic<unsigned long> main_thread;
 
 void find_main_thread() {
+    const auto thread = py::module_::import("_thread");
+    const char* const ident = "_get_main_thread_ident";
     main_thread =
-        py::module_::import("threading").attr("main_thread")().attr("ident").cast<unsigned long>();
+        (py::hasattr(thread, ident) // before Python 3.13 the first that imported threading
+             ? thread.attr(ident)()
+             : py::module_::import("threading").attr("main_thread")().attr("ident"))
+            .cast<unsigned long>();
 #if defined(__unix__) || defined(__APPLE__)
     pthread_atfork(nullptr, nullptr, [] { main_thread = PyThread_get_thread_ident(); });
 #endif

@@ -5,6 +5,9 @@
 #ifdef ROPEWALK_HAS_AVX2
 #include <cpuid.h>
 #endif
+#ifdef __APPLE__
+#include <sys/sysctl.h>
+#endif
 
 namespace ropewalk {
 namespace {
@@ -25,21 +28,33 @@ unsigned saved_registers() {
     if (!has(Leaf(1).c, bit_OSXSAVE))
         return 0;
     unsigned low = 0, high = 0;
-    __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+    __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
     return low;
+}
+#endif
+
+#ifdef ROPEWALK_HAS_AVX512
+// macOS saves those of a thread only once it has used them, and says by name whether it will.
+bool saves_large_vectors([[maybe_unused]] unsigned saved) {
+#ifdef __APPLE__
+    int found = 0;
+    std::size_t size = sizeof found;
+    return sysctlbyname("hw.optional.avx512f", &found, &size, nullptr, 0) == 0 && found != 0;
+#else
+    return has(saved, 0xe0);
+#endif
 }
 #endif
 
 std::vector<const Kernels*> probe() {
     std::vector<const Kernels*> found;
 #ifdef ROPEWALK_HAS_AVX2
-    constexpr unsigned vectors = 0x6, masks_and_large_vectors = 0xe0;
     const unsigned saved = saved_registers();
-    const bool avx2 = has(saved, vectors) && has(Leaf(1).c, bit_FMA | bit_F16C | bit_AVX) &&
-                      has(Leaf(7).b, bit_AVX2);
+    const bool avx2 =
+        has(saved, 0x6) && has(Leaf(1).c, bit_FMA | bit_F16C | bit_AVX) && has(Leaf(7).b, bit_AVX2);
 #endif
 #ifdef ROPEWALK_HAS_AVX512
-    if (avx2 && has(saved, masks_and_large_vectors) &&
+    if (avx2 && saves_large_vectors(saved) &&
         has(Leaf(7).b, bit_AVX512F | bit_AVX512BW | bit_AVX512DQ | bit_AVX512VL))
         found.push_back(&avx512_kernels);
 #endif

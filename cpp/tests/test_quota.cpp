@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <fstream>
 #include <limits>
+#include <random>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,9 +23,7 @@ struct Groups {
     double quota;
 };
 
-void check(const Groups& groups) {
-    const std::filesystem::path root = std::filesystem::temp_directory_path() / "ropewalk_groups";
-    std::filesystem::remove_all(root);
+void check(const Groups& groups, const std::filesystem::path& root) {
     std::filesystem::create_directory(root);
     std::ofstream(root / "list") << groups.list;
     for (const auto& [path, text] : groups.files) {
@@ -78,7 +77,10 @@ int main() {
          {{"job/cpu.max", "many 100000\n"}, {"cpu.max", "200000"}},
          unlimited},
     };
+    const std::filesystem::path root =
+        std::filesystem::temp_directory_path() /
+        ("ropewalk_groups_" + std::to_string(std::random_device()()));
     for (const Groups& groups : all)
-        check(groups);
+        check(groups, root);
     return failures != 0;
 }

@@ -33,7 +33,8 @@ _REAL_FLOATS = frozenset({np.float64, np.float32, np.float16})
 _NATIVE_FLOATS = frozenset(np.dtype(of) for of in _REAL_FLOATS)
 _BOOLEANS = (bool, np.bool_)  # as `bool | np.bool_` in a function each call would make them anew
 _NUMBERS = (int, float, np.integer, np.floating)
-_PLAIN_KINDS = frozenset({int, float, np.ndarray})  # in lists that hide no mask
+# In lists that hide no mask.
+_PLAIN_KINDS = frozenset({bool, int, float, np.ndarray, np.float64, np.float32, np.int64})
 
 
 def integer(name: str, value: object) -> int:
@@ -279,12 +280,14 @@ def refuse_masked(name: str, values: object) -> None:
     level = values if isinstance(values, (list, tuple)) else [values]
     for _ in range(MOST_AXES):  # NumPy refuses lists that are deeper
         kinds = set(map(type, level))
-        if kinds <= _PLAIN_KINDS:
-            return
-        if any(issubclass(kind, masked.MaskedArray) for kind in kinds):
+        if any(issubclass(kind, masked.MaskedArray) for kind in kinds - _PLAIN_KINDS):
             msg = f"{name} must not be a masked array, whose mask would be lost"
             raise TypeError(msg)
-        lists = (value for value in level if isinstance(value, (list, tuple)))
+        if not any(issubclass(kind, (list, tuple)) for kind in kinds):
+            return
+        lists = [value for value in level if isinstance(value, (list, tuple))]
+        if set(map(type, chain.from_iterable(lists))) <= _PLAIN_KINDS:
+            return
         level = list(chain.from_iterable(lists))
 
 

@@ -3,6 +3,7 @@
 import math
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ropewalk import _arrays
@@ -140,12 +141,14 @@ def convert_pairing(
     if array.shape[axis] % heads:
         msg = f"axis {axis} of x must be a multiple of heads={heads}, got {array.shape[axis]}"
         raise ValueError(msg)
-    before, after = math.prod(array.shape[:axis]), math.prod(array.shape[axis + 1 :])
-    split = array.reshape(before, heads, array.shape[axis] // heads, after)
-    features = split.swapaxes(2, 3)
+    before, after = array.shape[:axis], array.shape[axis + 1 :]
+    if array.ndim == _arrays.MOST_AXES:  # which leave none for the heads
+        before, after = (math.prod(before),), (math.prod(after),)
+    split = array.reshape(*before, heads, array.shape[axis] // heads, *after)
+    features = np.moveaxis(split, len(before) + 1, -1)
     width = _arrays.rotary_width(features, rotary_dim)
     result = _arrays.empty(split.shape, split.dtype)
-    target_features = result.swapaxes(2, 3)
+    target_features = np.moveaxis(result, len(before) + 1, -1)
     sources = pair_slices(width, interleaved=from_interleaved)
     targets = pair_slices(width, interleaved=to_interleaved)
     for here, there in zip(sources, targets, strict=True):

@@ -137,15 +137,26 @@ def test_nothing_is_drawn_where_it_would_not_fit(draw: Drawing, unsuitable: Axes
     assert len(unsuitable.get_children()) == drawn
 
 
+def test_axes_of_a_kind_of_their_own_are_drawn_on() -> None:
+    own = type("Own", (Axes,), {"name": "own"})
+    ax = own(Figure(), (0.1, 0.1, 0.8, 0.8))
+    ax.figure.add_axes(ax)
+    assert rw.plot.waves(TABLE, ax=ax) is ax
+
+
 @pytest.mark.parametrize("parts", [False, True])
 def test_several_axes_are_those_of_one_figure(parts: bool) -> None:
     whole = Figure()
     cells = whole.add_gridspec(2)
     figures = [whole.add_subfigure(cells[i]) if parts else Figure() for i in range(2)]
     given = [figure.add_subplot() for figure in figures]
-    with pytest.raises(ValueError, match="ax must be Axes of one figure, got those of 2"):
+    with pytest.raises(
+        ValueError, match="ax must be Axes of one figure or subfigure, got those of 2"
+    ):
         rw.plot.attention_weights(np.full((2, 2, 2), 0.5), ax=given)
     assert not any(ax.images for ax in given)
+    law = rw.properties.temperature([1.0, 2.0], scales=[0.5, 1.0])
+    assert rw.plot.temperature(law, ax=given) == given  # which share nothing
 
 
 @pytest.mark.parametrize(

@@ -229,11 +229,18 @@ def positions_of_rows(
     return rows
 
 
+def _is_lazy(positions: object) -> bool:
+    """Whether positions are not in memory: in a Dask array or some of them, or in a file."""
+    if isinstance(positions, (list, tuple)):
+        return any(map(is_dask_collection, positions))
+    return hasattr(positions, "dtype") and not isinstance(positions, (np.ndarray, np.generic))
+
+
 def _in_chunks(
     name: str, positions: da.Array | ArrayLike | range, axes: tuple[int, ...]
 ) -> da.Array:
     """Return positions in chunks, all axes of one in the same chunk."""
-    if not is_dask_collection(positions):
+    if not _is_lazy(positions):
         checked, shape = _arrays.positions(name, positions, *axes)
         return da.asarray(_arrays.listed(checked).reshape(shape + axes))
     rows = in_chunks(name, positions)

@@ -52,10 +52,9 @@ def scalar_projection(a: ArrayLike, onto: ArrayLike, /) -> NDArray[np.float64]:
     >>> scalar_projection([[3.0, 4.0], [-1.0, 2.0]], [0.0, 2.0])
     array([4., 2.])
     """
-    vectors = as_reals("a", a)
-    unit, small = as_direction("onto", onto, "a", vectors), shrink(vectors, -1)
+    along, _, small = _projected(a, onto)
     with np.errstate(over="ignore"):
-        return np.asarray((vectors * small) @ unit / small[..., 0])
+        return np.asarray(along / small)
 
 
 def projection(a: ArrayLike, onto: ArrayLike, /) -> NDArray[np.float64]:
@@ -95,7 +94,21 @@ def projection(a: ArrayLike, onto: ArrayLike, /) -> NDArray[np.float64]:
     >>> projection([3.0, 4.0], [10.0, 0.0])
     array([3., 0.])
     """
-    vectors = as_reals("a", a)
-    unit, small = as_direction("onto", onto, "a", vectors), shrink(vectors, -1)
+    along, unit, small = _projected(a, onto)
     with np.errstate(over="ignore"):
-        return ((vectors * small) @ unit)[..., None] * unit / small
+        return np.asarray(along[..., None] * unit / small[..., None])
+
+
+def _projected(
+    a: ArrayLike, onto: ArrayLike
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Return signed lengths, the unit vector, and powers of two that the lengths are to lose."""
+    vectors = as_reals("a", a)
+    unit = as_direction("onto", onto, "a", vectors)
+    with np.errstate(all="ignore"):  # what overflows is found again
+        along = np.asarray(vectors @ unit)
+    small, lost = np.ones(along.shape), ~np.isfinite(along)
+    if lost.any():
+        shrunk = shrink(vectors[lost], -1)
+        along[lost], small[lost] = (vectors[lost] * shrunk) @ unit, shrunk[..., 0]
+    return along, unit, small

@@ -90,6 +90,7 @@ def attention_weights(
     panels = _canvas.panels(
         ax, len(maps), lang, lambda: _panels([values.shape for _, values in maps])
     )
+    _canvas.check_one_figure(panels)
     for panel, (title, values), name in zip(panels, maps, names, strict=True):
         image = _maps.draw(panel, values, values == 0, FROM_ZERO, Normalize(0, 1))
         _label(panel, title, name, lang)

@@ -1,6 +1,7 @@
 """What all figures share: their Axes, their colours, their words."""
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -162,24 +163,28 @@ def panels(
     if len(given) != count:
         msg = f"ax must be {count} Axes, got {len(given)}"
         raise ValueError(msg)
-    _check_axes(*given)
+    for panel in given:
+        _check_axes(panel)
     return given
 
 
-def _check_axes(*given: object) -> None:
-    for ax in given:
-        if not isinstance(ax, Axes):
-            msg = f"ax must be Axes of Matplotlib, got {ax!r}"
-            raise TypeError(msg)
-        if ax.name != "rectilinear":
-            msg = f"ax must be Axes of rectilinear projection, got {ax.name!r}"
-            raise ValueError(msg)
-        if ax.figure is None:
-            msg = "ax must be Axes of a figure, got removed ones"  # type: ignore[unreachable]
-            raise ValueError(msg)
-    figures = {ax.figure for ax in given if isinstance(ax, Axes)}
+def _check_axes(ax: object) -> None:
+    if not isinstance(ax, Axes):
+        msg = f"ax must be Axes of Matplotlib, got {ax!r}"
+        raise TypeError(msg)
+    if not ax.transData.is_separable or hasattr(ax, "zaxis"):
+        msg = f"ax must be Axes of rectilinear projection, got {ax.name!r}"
+        raise ValueError(msg)
+    if ax.figure is None:
+        msg = "ax must be Axes of a figure, got removed ones"  # type: ignore[unreachable]
+        raise ValueError(msg)
+
+
+def check_one_figure(panels: Sequence[Axes]) -> None:
+    """Refuse Axes that no colour bar can stand beside."""
+    figures = {panel.figure for panel in panels}
     if len(figures) > 1:
-        msg = f"ax must be Axes of one figure, got those of {len(figures)}"
+        msg = f"ax must be Axes of one figure or subfigure, got those of {len(figures)}"
         raise ValueError(msg)
 
 
@@ -242,16 +247,17 @@ def token_labels(name: str, tokens: Sequence[str] | None, count: int) -> Words:
     return {"labels": labels, "parse_math": False, **font}
 
 
-def strings(name: str, given: Sequence[str], count: int) -> list[str]:
+def strings(name: str, given: Any, count: int) -> list[str]:
     """Return so many strings; nothing else is taken for one."""
-    each = np.asarray(list(given) if isinstance(given, str) else given, dtype=object)
-    if each.ndim != 1 or not all(isinstance(text, str) for text in each):
+    ordered = np.iterable(given) and not isinstance(given, (set, frozenset, dict))
+    each: list[Any] = list(given) if ordered else [None]
+    if not all(isinstance(text, str) for text in each):
         msg = f"{name} must be strings, got {given!r}"
         raise TypeError(msg)
     if len(each) != count:
         msg = f"{name} must be {count} strings, got {len(each)}"
         raise ValueError(msg)
-    return list(each)
+    return each
 
 
 def bold(font: Words) -> str:
@@ -290,7 +296,12 @@ def _letters(families: Sequence[str]) -> set[str]:
     paths = (
         font_manager.findfont(font_manager.FontProperties(family=[family])) for family in families
     )
-    return {chr(code) for path in paths for code in font_manager.get_font(path).get_charmap()}
+    return set().union(*map(_letters_of, paths))
+
+
+@cache
+def _letters_of(path: str) -> frozenset[str]:
+    return frozenset(map(chr, font_manager.get_font(path).get_charmap()))
 
 
 def _font(lang: Lang) -> Words:

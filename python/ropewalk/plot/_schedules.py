@@ -82,8 +82,11 @@ def wavelengths(
         msg = "schedules must hold at least one schedule, got none"
         raise ValueError(msg)
     for name, frequencies in schedules.items():
-        if not all(map(isinstance, (name, frequencies), (str, Frequencies))):
-            msg = (
+        if not isinstance(name, str):  # what a type checker would have said
+            msg = f"schedules must have strings as names, got {name!r}"  # type: ignore[unreachable]
+            raise TypeError(msg)
+        if not isinstance(frequencies, Frequencies):
+            msg = (  # type: ignore[unreachable]
                 f"schedules must map names to Frequencies, got {type(frequencies).__name__} "
                 f"for {name!r}"
             )

@@ -262,7 +262,10 @@ def softmax_ratio(x: ArrayLike, /, *, softmax: Softmax = softmax) -> Measurement
 
 def _weights(softmax: Softmax, logits: NDArray[Any]) -> NDArray[np.float64]:
     """Return what is measured, which may be no numbers, but as many as there are logits."""
-    weights = _arrays.data("softmax(x)", softmax(logits)).astype(np.float64)
+    weights = np.asarray(softmax(logits))
+    if weights.dtype.kind != "f" or weights.dtype.itemsize <= 8:  # longer ones are more exact
+        weights = _arrays.data("softmax(x)", weights)
+    weights = weights.astype(np.float64)
     if weights.shape != logits.shape:
         msg = f"softmax(x) must have the shape of x, {logits.shape}, got {weights.shape}"
         raise ValueError(msg)
