@@ -71,12 +71,12 @@ struct FetchRows {
 };
 
 // sums.at[row][v] += x[row] y[v] over `count` steps, for the vectors from `first` on: `rows`
-// elements of x lie `x_apart` apart, and steps of x `x_step`; y holds the vectors of each step.
-// Meanwhile what comes next is fetched.
+// elements of x lie `x_apart` apart, and steps `x_step`; steps of y, each of so many vectors,
+// `y_step`. Meanwhile what comes next is fetched.
 template <class S, class T, int rows, int vectors, int first, class Fetch = FetchNothing>
 [[gnu::always_inline]] inline void
-multiply(const T* x, std::int64_t x_apart, std::int64_t x_step, const T* y, std::int64_t count,
-         Sums<S, T, rows, vectors>& sums, const Fetch fetch = {}) {
+multiply(const T* x, std::int64_t x_apart, std::int64_t x_step, const T* y, std::int64_t y_step,
+         std::int64_t count, Sums<S, T, rows, vectors>& sums, const Fetch fetch = {}) {
     constexpr int lanes = Lanes<S, T>::count;
     const auto step = [&] {
         VectorOf<S, T> of_y[std::size_t{vectors}];
@@ -91,7 +91,7 @@ multiply(const T* x, std::int64_t x_apart, std::int64_t x_step, const T* y, std:
                 sums.at[row][v] = S::fma(of_x, of_y[v], sums.at[row][v]);
         }
         x += x_step;
-        y += vectors * lanes;
+        y += y_step;
     };
     std::int64_t i = 0;
     for (; i + Fetch::steps <= count; i += Fetch::steps)
@@ -131,7 +131,8 @@ void score_keys(const Tile<T>& tile, const Rows& keys, std::int64_t key, T scale
     T* const logits = tile.logits + key * vectors * lanes;
     Sums<S, T, rows, vectors> sums;
     multiply<S, T, rows, vectors, first>(static_cast<const T*>(keys.first) + key * keys.stride,
-                                         keys.stride, 1, tile.queries, tile.dim, sums, fetch);
+                                         keys.stride, 1, tile.queries, vectors * lanes, tile.dim,
+                                         sums, fetch);
 #pragma GCC unroll 4
     for (int v = first; v < vectors; ++v) {
         Extremes<S, T> extremes{S::get(tile.largest + v * lanes),
@@ -314,7 +315,7 @@ template <class S, class T, int rows, int vectors, int first = 0>
     constexpr int row = vectors * Lanes<S, T>::count;
     const std::int64_t end = tile.keys[first];
     multiply<S, T, rows, vectors, first>(values + key * stride, 1, stride, tile.logits + key * row,
-                                         end - key, sums);
+                                         row, end - key, sums);
     if constexpr (first + 1 < vectors)
         accumulate_keys<S, T, rows, vectors, first + 1>(tile, values, stride, end, sums);
 }
@@ -389,134 +390,6 @@ void accumulate_seen(const Tile<T>& tile, const Rows& values, const T* logits) {
             }
             join_outputs<S, T>(tile, feature, v, sum);
         }
-}
-
-// Sums by which outputs are divided: where they are rounded to float32 afterwards, by one
-// multiplication.
-template <class S, class T>
-class Mean {
-  public:
-    Mean() = default;
-    // The output of what has seen nothing is 0 already.
-    explicit Mean(typename S::F64 sum)
-        : by_(S::where_equal(sum, S::all(0.0), S::all(1.0), sum)),
-          reciprocal_(S::div(S::all(1.0), by_)) {}
-    // Adding 0 makes -0 0.
-    typename S::F64 of(typename S::F64 output) const {
-        if constexpr (sizeof(T) == 4)
-            return S::fma(output, reciprocal_, S::all(0.0));
-        else
-            return S::add(S::div(output, by_), S::all(0.0));
-    }
-
-  private:
-    typename S::F64 by_, reciprocal_;
-};
-
-// Those of as many queries as T has lanes: output(lane) is eight of them.
-template <class S, class T>
-struct Means {
-    Mean<S, T> low, high;
-    template <class Function>
-    VectorOf<S, T> of(Function output) const {
-        if constexpr (sizeof(T) == 4)
-            return S::join(low.of(output(0)), high.of(output(8)));
-        else
-            return low.of(output(0));
-    }
-};
-
-// Those of a tile from lane `at` on.
-template <class S, class T>
-Means<S, T> means_of(const Tile<T>& tile, int at) {
-    const double* const sum = tile.sum + at;
-    return {Mean<S, T>(S::get(sum)), Mean<S, T>(S::get(sum + Lanes<S, T>::count - 8))};
-}
-
-template <class S, class T>
-void divide(const Tile<T>& tile, std::int64_t queries, T* rows) {
-    constexpr int lanes = Lanes<S, T>::count;
-    const std::int64_t row = tile.vectors * lanes;
-    for (int at = 0; at < queries; at += lanes, rows += lanes * tile.value_dim) {
-        const auto means = means_of<S, T>(tile, at);
-        const auto of_feature = [&](std::int64_t feature) {
-            const double* const output = tile.output + feature * row + at;
-            return means.of([&](int lane) { return S::get(output + lane); });
-        };
-        lanes_to_rows<S, T>(of_feature, tile.value_dim, queries - at, tile.value_dim, rows);
-    }
-}
-
-// rows[query * stride + key] = logits, of the first queries.
-template <class S, class T>
-void logits_to_rows(const Tile<T>& tile, std::int64_t queries, std::int64_t stride, T* rows) {
-    constexpr int lanes = Lanes<S, T>::count;
-    for (int at = 0; at < queries; at += lanes) {
-        const auto of_key = [&](std::int64_t key) {
-            return S::get(tile.logits + key * tile.vectors * lanes + at);
-        };
-        lanes_to_rows<S, T>(of_key, tile.keys[at / lanes], queries - at, stride,
-                            rows + at * stride);
-    }
-}
-
-// To accumulate and to divide in one, in which outputs stay near: sixteen features at a time.
-template <class S>
-void accumulate_last(const Tile<float>& tile, const Rows& values, std::int64_t queries,
-                     float* rows) {
-    constexpr int lanes = Lanes<S, float>::count;
-    with_vectors(tile.vectors, [&]<int vectors>() {
-        Means<S, float> means[std::size_t{vectors}];
-        for (int v = 0; v < vectors; ++v)
-            means[v] = means_of<S>(tile, v * lanes);
-        alignas(64) float sums[std::size_t{lanes}][std::size_t{vectors * lanes}];
-        for (std::int64_t first = 0; first < tile.value_dim; first += lanes) {
-            const std::int64_t left = tile.value_dim - first, some = left < lanes ? left : lanes;
-            sum_features<S, float, vectors>(tile, values, first, first + some,
-                                            [&](std::int64_t feature, int v, typename S::F32 sum) {
-                                                S::put(&sums[feature - first][v * lanes], sum);
-                                            });
-            for (int v = 0; v * lanes < queries; ++v) {
-                const auto of_feature = [&](std::int64_t i) {
-                    return means[v].of([&](int lane) {
-                        const int at = v * lanes + lane;
-                        return joined_output<S>(tile, first + i, at, S::get_wide(&sums[i][at]));
-                    });
-                };
-                lanes_to_rows<S, float>(of_feature, some, queries - v * lanes, tile.value_dim,
-                                        rows + v * lanes * tile.value_dim + first);
-            }
-        }
-    });
-}
-
-template <class S>
-typename S::F64 divide(typename S::F64 a, typename S::F64 by) {
-    return S::div(a, by);
-}
-
-template <class S>
-typename S::F32 divide(typename S::F32 a, typename S::F64 by) {
-    return S::join(S::div(S::widen_low(a), by), S::div(S::widen_high(a), by));
-}
-
-template <class S, class T>
-void weigh_row(const T* logits, std::int64_t keys, T maximum, double sum, T* weights) {
-    using Vector = VectorOf<S, T>;
-    constexpr int lanes = Lanes<S, T>::count;
-    const Vector least = S::all(maximum);
-    const auto by = S::all(sum);
-    const Vector masked = S::all(static_cast<T>(-infinity));
-    const auto weight = [&](Vector logit) { // 0 / NaN would be NaN
-        const Vector seen = divide<S>(exponential<S, T>(S::sub(logit, least)), by);
-        return S::where_equal(logit, masked, S::all(T{0}), seen);
-    };
-    std::int64_t key = 0;
-    for (; key + lanes <= keys; key += lanes)
-        S::put(weights + key, weight(S::get(logits + key)));
-    const unsigned left = first_lanes(keys - key);
-    if (left != 0)
-        S::put_some(weights + key, weight(S::get_some(logits + key, left)), left);
 }
 
 } // namespace

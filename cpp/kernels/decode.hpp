@@ -10,6 +10,7 @@
 
 #include "kernels/attention.hpp"
 #include "kernels/logits.hpp"
+#include "kernels/outputs.hpp"
 
 namespace {
 

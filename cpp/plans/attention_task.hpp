@@ -42,21 +42,13 @@ class TileTask {
           keys_(tiling.keys_of(tile)), values_(tiling.values_of(tile)),
           divides_last_(!tiling.few() && a_.output != nullptr &&
                         tiling.kernel().lane.accumulate_last != nullptr) {
-        std::int64_t index = tiling.first_head(tile) + tiling.first_query(tile) / a_.queries;
-        std::int64_t row = tiling.first_query(tile) % a_.queries;
-        Head head = head_of(index);
-        for (std::int64_t i = 0; i < count_; ++i, ++row) {
-            if (row == a_.queries) {
-                head = head_of(++index);
-                row = 0;
-            }
-            room_.tile[i] = query(head, row);
-        }
-        // Lanes beyond the last query do as it does.
-        std::fill(room_.tile + count_, room_.tile + padded_, room_.tile[count_ - 1]);
-        for (std::int64_t i = 0; i < padded_; ++i) {
-            room_.places[i] = static_cast<double>(room_.tile[i].place);
-            room_.slopes[i] = room_.tile[i].slope;
+        const std::int64_t first = tiling.first_query(tile);
+        std::int64_t head = tiling.first_head(tile) + first / a_.queries;
+        std::int64_t row = first % a_.queries;
+        for (std::int64_t i = 0; i < count_; row = 0, ++head) {
+            const std::int64_t end = std::min(count_, i + a_.queries - row);
+            room_.stretches[stretches_++] = stretch(head, i, end, row);
+            i = end;
         }
     }
 
@@ -67,11 +59,13 @@ class TileTask {
         std::fill_n(room_.maximum, padded_, -infinity);
         std::fill_n(room_.sum, padded_, 0.0);
         tile_.empty = true;
-        for (std::int64_t i = 0; i < count_ && first_part; ++i)
-            if (room_.tile[i].sink != -HUGE_VAL) {
-                room_.maximum[i] = static_cast<T>(room_.tile[i].sink);
-                room_.sum[i] = 1;
-            }
+        if (first_part && a_.sinks.data != nullptr)
+            each_query([&](const Stretch<T>& of, std::int64_t i) {
+                if (of.sink != -HUGE_VAL) {
+                    room_.maximum[i] = static_cast<T>(of.sink);
+                    room_.sum[i] = 1;
+                }
+            });
         const Interval seen = seen_keys();
         return {std::max(seen.begin, part.begin), std::min(seen.end, part.end)};
     }
@@ -113,8 +107,9 @@ class TileTask {
     void finish() {
         if (a_.output != nullptr && !written_)
             write_output(nullptr);
-        for (std::int64_t i = 0; i < count_; ++i)
-            finish(i);
+        if (a_.lse != nullptr || a_.stages.weights != nullptr)
+            for (std::int64_t i = 0; i < count_; ++i)
+                finish(i);
     }
 
     void leave(double* partial) const {
@@ -166,48 +161,56 @@ class TileTask {
                              : Column<Value>{array + i, padded_};
     }
 
-    // What all queries at one index of the leading axes have in common.
-    struct Head {
-        std::int64_t index, offset, keys;
-        double slope, sink;
-        const char* data;
-        const std::uint8_t* mask;
-        const T* bias;
-    };
-    Head head_of(std::int64_t index) const {
-        return {index,
-                tiling_.value_of(a_.offset, index, std::int64_t{0}),
-                tiling_.value_of(a_.key_lengths, index, a_.keys),
-                tiling_.value_of(a_.slopes, index, 0.0),
-                tiling_.value_of(a_.sinks, index, -HUGE_VAL),
-                tiling_.first_row(a_.query, index),
-                tiling_.first_row(a_.mask, index),
-                tiling_.first_row(tiling_.bias(), index)};
-    }
-    Query<T> query(const Head& head, std::int64_t row) const {
-        const std::int64_t place = row + head.offset;
-        return {head.index,
+    Stretch<T> stretch(std::int64_t head, std::int64_t first, std::int64_t end,
+                       std::int64_t row) const {
+        return {first,
+                end,
                 row,
-                place,
-                head.slope,
-                head.sink,
-                head.data + row * a_.query.row_stride * element_bytes(a_.type),
-                head.mask == nullptr ? nullptr : head.mask + row * a_.mask.query_stride,
-                head.bias == nullptr ? nullptr : head.bias + row * tiling_.bias().query_stride,
-                tiling_.seen(place, head.keys)};
+                tiling_.value_of(a_.offset, head, std::int64_t{0}),
+                tiling_.value_of(a_.key_lengths, head, a_.keys),
+                tiling_.value_of(a_.slopes, head, 0.0),
+                tiling_.value_of(a_.sinks, head, -HUGE_VAL),
+                tiling_.first_row(a_.query, head),
+                tiling_.first_row(a_.mask, head),
+                tiling_.first_row(tiling_.bias(), head)};
+    }
+    const char* data(const Stretch<T>& of, std::int64_t i) const {
+        return of.data + of.row_of(i) * a_.query.row_stride * element_bytes(a_.type);
+    }
+    const std::uint8_t* mask(const Stretch<T>& of, std::int64_t i) const {
+        return of.mask + of.row_of(i) * a_.mask.query_stride;
+    }
+    const T* bias(const Stretch<T>& of, std::int64_t i) const {
+        return of.bias + of.row_of(i) * tiling_.bias().query_stride;
+    }
+    Interval seen(const Stretch<T>& of, std::int64_t i) const {
+        return tiling_.seen(of.place_of(i), of.keys);
+    }
+
+    // function(stretch, i) of every query i.
+    template <class Function>
+    void each_query(Function function) const {
+        for (std::int64_t k = 0; k < stretches_; ++k)
+            for (std::int64_t i = room_.stretches[k].first; i < room_.stretches[k].end; ++i)
+                function(room_.stretches[k], i);
+    }
+    // lanes[i] = function(stretch, i); lanes beyond the last query do as it does.
+    template <class Value, class Function>
+    void each_lane(Value* lanes, Function function) const {
+        each_query([&](const Stretch<T>& of, std::int64_t i) { lanes[i] = function(of, i); });
+        std::fill(lanes + count_, lanes + padded_, lanes[count_ - 1]);
     }
 
     void take_queries() {
-        if (tiling_.few()) {
-            for (std::int64_t i = 0; i < count_; ++i)
-                tiling_.read(room_.tile[i].data, a_.dim, room_.queries + i * a_.dim);
-            return;
-        }
-        each_start([&](const Query<T>& query, std::int64_t i) {
+        if (tiling_.few())
+            return each_query([&](const Stretch<T>& of, std::int64_t i) {
+                tiling_.read(data(of, i), a_.dim, room_.queries + i * a_.dim);
+            });
+        each_lane(room_.starts, [&](const Stretch<T>& of, std::int64_t i) {
             if (a_.type == computed_type<T>)
-                return reinterpret_cast<const T*>(query.data);
+                return reinterpret_cast<const T*>(data(of, i));
             T* const row = room_.rows + i * a_.dim;
-            tiling_.read(query.data, a_.dim, row);
+            tiling_.read(data(of, i), a_.dim, row);
             return static_cast<const T*>(row);
         });
         for (std::int64_t i = 0; i < padded_; i += tiling_.kernel().lanes)
@@ -215,26 +218,23 @@ class TileTask {
                                                 room_.queries + i);
     }
 
-    // starts[i] = function(query i, i), of all lanes.
-    template <class Function>
-    void each_start(Function function) const {
-        for (std::int64_t i = 0; i < padded_; ++i)
-            room_.starts[i] = function(room_.tile[i], i);
-    }
-
-    // The keys that the tile must meet.
+    // The keys that the tile must meet. A query begins and ends no earlier than the one before.
     Interval seen_keys() {
         fewest_ = {0, a_.keys};
         Interval most{a_.keys, 0};
         const std::int64_t lanes = tiling_.few() ? count_ : tiling_.kernel().lanes;
-        for (std::int64_t i = 0, vector = 0; i < padded_; ++vector) {
-            for (const std::int64_t end = i + lanes; i < end; ++i) {
-                const Interval seen = room_.tile[i].seen;
-                fewest_ = {std::max(fewest_.begin, seen.begin), std::min(fewest_.end, seen.end)};
-                if (seen.begin < seen.end)
-                    most = {std::min(most.begin, seen.begin), std::max(most.end, seen.end)};
+        for (std::int64_t k = 0; k < stretches_; ++k) {
+            const Stretch<T>& of = room_.stretches[k];
+            for (std::int64_t i = of.first; i < of.end;) {
+                const std::int64_t vector = i / lanes;
+                const Interval first = seen(of, i);
+                i = std::min(of.end, (vector + 1) * lanes);
+                const Interval last = seen(of, i - 1);
+                fewest_ = {std::max(fewest_.begin, last.begin), std::min(fewest_.end, first.end)};
+                if (first.begin < last.end)
+                    most = {std::min(most.begin, first.begin), std::max(most.end, last.end)};
+                ends_[vector] = most.end;
             }
-            ends_[vector] = most.end;
         }
         if (a_.stages.weights != nullptr) { // stages show what is masked too
             std::fill_n(ends_, most_vectors, a_.keys);
@@ -257,18 +257,14 @@ class TileTask {
         return {converted, width, count};
     }
 
-    // function(query, logits, how many): those of the block's first key and the next ones.
-    template <class Function>
-    void each_query(Function function) const {
-        const std::int64_t lanes = tiling_.few() ? count_ : tiling_.kernel().lanes;
-        for (std::int64_t i = 0; i < count_; ++i)
-            function(room_.tile[i], column(room_.logits, i, block_keys), tile_.keys[i / lanes]);
-    }
-
-    // The same, and what it has made of the logits is looked at again.
+    // function(stretch, i, logits, how many): those of the block's first key and the next ones, of
+    // every query i. What that has made of them is looked at again.
     template <class Function>
     void change_logits(Function function) const {
-        each_query(function);
+        const std::int64_t lanes = tiling_.few() ? count_ : tiling_.kernel().lanes;
+        each_query([&](const Stretch<T>& of, std::int64_t i) {
+            function(of, i, column(room_.logits, i, block_keys), tile_.keys[i / lanes]);
+        });
         kernel_.find_extremes(tile_);
     }
 
@@ -283,30 +279,38 @@ class TileTask {
     void add_bias(Interval block) const {
         const std::int64_t step = tiling_.bias().key_stride;
         if (!tiling_.few() && step == 1) {
-            each_start(
-                [&](const Query<T>& query, std::int64_t) { return query.bias + block.begin; });
+            each_lane(room_.starts, [&](const Stretch<T>& of, std::int64_t i) {
+                return bias(of, i) + block.begin;
+            });
             tiling_.kernel().lane.add_bias(tile_, room_.starts);
             return;
         }
-        change_logits([&](const Query<T>& query, const Column<T>& logits, std::int64_t keys) {
-            for (std::int64_t key = 0; key < keys; ++key)
-                add(logits[key], query.bias[(block.begin + key) * step]);
-        });
+        change_logits(
+            [&](const Stretch<T>& of, std::int64_t i, const Column<T>& logits, std::int64_t keys) {
+                const T* const biases = bias(of, i) + block.begin * step;
+                for (std::int64_t key = 0; key < keys; ++key)
+                    add(logits[key], biases[key * step]);
+            });
     }
 
     void add_slopes(Interval block) const {
         if (!tiling_.few()) {
+            each_lane(room_.places, [](const Stretch<T>& of, std::int64_t i) {
+                return static_cast<double>(of.place_of(i));
+            });
+            each_lane(room_.slopes, [](const Stretch<T>& of, std::int64_t) { return of.slope; });
             tiling_.kernel().lane.add_slopes(tile_, static_cast<double>(block.begin), room_.places,
                                              room_.slopes);
             return;
         }
-        change_logits([&](const Query<T>& query, const Column<T>& logits, std::int64_t keys) {
-            for (std::int64_t key = 0; key < keys; ++key) {
-                const std::int64_t away = std::abs(query.place - block.begin - key);
-                const double more = -query.slope * static_cast<double>(away);
-                add(logits[key], static_cast<T>(std::clamp(more, -largest, largest)));
-            }
-        });
+        change_logits(
+            [&](const Stretch<T>& of, std::int64_t i, const Column<T>& logits, std::int64_t keys) {
+                for (std::int64_t key = 0; key < keys; ++key) {
+                    const std::int64_t away = std::abs(of.place_of(i) - block.begin - key);
+                    const double more = -of.slope * static_cast<double>(away);
+                    add(logits[key], static_cast<T>(std::clamp(more, -largest, largest)));
+                }
+            });
     }
 
     void hide_unseen(Interval block) const {
@@ -315,10 +319,12 @@ class TileTask {
             return std::clamp(key - block.begin, std::int64_t{0}, keys);
         };
         if (!tiling_.few()) {
-            for (std::int64_t i = 0; i < padded_; ++i) {
-                room_.begin[i] = static_cast<T>(in_block(room_.tile[i].seen.begin));
-                room_.end[i] = static_cast<T>(in_block(room_.tile[i].seen.end));
-            }
+            each_lane(room_.begin, [&](const Stretch<T>& of, std::int64_t i) {
+                return static_cast<T>(in_block(seen(of, i).begin));
+            });
+            each_lane(room_.end, [&](const Stretch<T>& of, std::int64_t i) {
+                return static_cast<T>(in_block(seen(of, i).end));
+            });
             const auto hide = [&](std::int64_t first, std::int64_t last) {
                 tiling_.kernel().lane.hide_outside(tile_, first, last, room_.begin, room_.end);
             };
@@ -326,39 +332,43 @@ class TileTask {
             hide(std::max(in_block(fewest_.begin), in_block(fewest_.end)), keys);
             return kernel_.find_extremes(tile_);
         }
-        change_logits([&](const Query<T>& query, const Column<T>& logits, std::int64_t) {
-            for (std::int64_t key = 0; key < in_block(query.seen.begin); ++key)
-                logits[key] = -infinity;
-            for (std::int64_t key = in_block(query.seen.end); key < keys; ++key)
-                logits[key] = -infinity;
-        });
+        change_logits(
+            [&](const Stretch<T>& of, std::int64_t i, const Column<T>& logits, std::int64_t) {
+                for (std::int64_t key = 0; key < in_block(seen(of, i).begin); ++key)
+                    logits[key] = -infinity;
+                for (std::int64_t key = in_block(seen(of, i).end); key < keys; ++key)
+                    logits[key] = -infinity;
+            });
     }
 
     void hide_masked(Interval block) const {
         const std::int64_t step = a_.mask.key_stride;
         if (!tiling_.few() && step == 1) {
-            for (std::int64_t i = 0; i < padded_; ++i)
-                room_.masks[i] = room_.tile[i].mask + block.begin;
+            each_lane(room_.masks, [&](const Stretch<T>& of, std::int64_t i) {
+                return mask(of, i) + block.begin;
+            });
             tiling_.kernel().lane.hide_masked(tile_, room_.masks);
             return;
         }
-        change_logits([&](const Query<T>& query, const Column<T>& logits, std::int64_t met) {
-            for (std::int64_t key = 0; key < met; ++key)
-                if (query.mask[(block.begin + key) * step] == 0)
-                    logits[key] = -infinity;
-        });
+        change_logits(
+            [&](const Stretch<T>& of, std::int64_t i, const Column<T>& logits, std::int64_t keys) {
+                const std::uint8_t* const seen = mask(of, i) + block.begin * step;
+                for (std::int64_t key = 0; key < keys; ++key)
+                    if (seen[key * step] == 0)
+                        logits[key] = -infinity;
+            });
     }
 
-    // The row of a query in an array (*leading, queries, width).
-    std::int64_t row_in(const Query<T>& query, std::int64_t width) const {
-        return (query.index * a_.queries + query.row) * width;
+    // The row of query i in an array (*leading, queries, width).
+    std::int64_t row_in(std::int64_t i, std::int64_t width) const {
+        return (tiling_.first_head(index_) * a_.queries + tiling_.first_query(index_) + i) * width;
     }
 
     // The rows of a tile follow each other, as those of its result do.
     void show(void* stage, Interval block) const {
         if (stage == nullptr)
             return;
-        T* const rows = static_cast<T*>(stage) + row_in(room_.tile[0], a_.keys) + block.begin;
+        T* const rows = static_cast<T*>(stage) + row_in(0, a_.keys) + block.begin;
         if (!tiling_.few())
             return tiling_.kernel().lane.logits_to_rows(tile_, count_, a_.keys, rows);
         for (std::int64_t i = 0; i < count_; ++i)
@@ -373,8 +383,8 @@ class TileTask {
 
     // Values are those of a block that is still to be added.
     void write_output(const Rows* values) {
-        char* const rows = static_cast<char*>(a_.output) +
-                           row_in(room_.tile[0], a_.value_dim) * element_bytes(a_.type);
+        char* const rows =
+            static_cast<char*>(a_.output) + row_in(0, a_.value_dim) * element_bytes(a_.type);
         const bool converts = a_.type != computed_type<T>;
         T* const to = converts ? room_.rows : reinterpret_cast<T*>(rows);
         if (values != nullptr) {
@@ -389,18 +399,16 @@ class TileTask {
     }
 
     void finish(std::int64_t i) const {
-        const Query<T>& query = room_.tile[i];
         const double sum = room_.sum[i];
         const T maximum = room_.maximum[i];
         if (a_.lse != nullptr)
-            a_.lse[row_in(query, 1)] =
-                static_cast<double>(maximum) + tiling_.kernels().logarithm(sum);
+            a_.lse[row_in(i, 1)] = static_cast<double>(maximum) + tiling_.kernels().logarithm(sum);
         if (a_.stages.weights != nullptr) {
-            T* const weights = static_cast<T*>(a_.stages.weights) + row_in(query, a_.keys);
+            T* const weights = static_cast<T*>(a_.stages.weights) + row_in(i, a_.keys);
             const T* const logits =
                 a_.stages.biased == nullptr
                     ? weights
-                    : static_cast<const T*>(a_.stages.biased) + row_in(query, a_.keys);
+                    : static_cast<const T*>(a_.stages.biased) + row_in(i, a_.keys);
             if (sum == 0)
                 std::fill_n(weights, a_.keys, T{0});
             else
@@ -413,7 +421,8 @@ class TileTask {
 
     const Tiling<T>& tiling_;
     const Attention& a_;
-    std::int64_t index_; // of the tile
+    std::int64_t index_;         // of the tile
+    std::int64_t stretches_ = 0; // how many it has
     const TileKernels<T>& kernel_;
     std::int64_t count_, padded_; // queries, and with those that fill the vectors
     Room<T> room_;

@@ -39,16 +39,19 @@ struct Interval {
     std::int64_t begin, end;
 };
 
-// One query of a tile.
+// Queries of a tile, from first up to end, that follow each other in one head, and what that has.
 template <class T>
-struct Query {
-    std::int64_t index, row; // of the leading axes, and among the queries there
-    std::int64_t place;      // its position, where the first key's is 0
+struct Stretch {
+    std::int64_t first, end, row; // the row of the first one in its head
+    std::int64_t offset, keys;
     double slope, sink;
-    const char* data;
-    const std::uint8_t* mask; // its row, or null
+    const char* data; // of the head's first row, as the next two
+    const std::uint8_t* mask;
     const T* bias;
-    Interval seen;
+
+    std::int64_t row_of(std::int64_t query) const { return row + query - first; }
+    // Its position, where the first key's is 0.
+    std::int64_t place_of(std::int64_t query) const { return row_of(query) + offset; }
 };
 
 // What one thread needs for a tile of queries. Made with no memory it says how much it needs.
@@ -59,7 +62,7 @@ struct Room {
     double *sum, *rescale, *output, *places, *slopes;
     const T** starts;
     const std::uint8_t** masks;
-    Query<T>* tile;
+    Stretch<T>* stretches;
     std::int64_t bytes = 0;
 
     Room(const Attention& a, bool converted, std::int64_t count, char* memory) {
@@ -86,7 +89,7 @@ struct Room {
         take(slopes, count);
         take(starts, count);
         take(masks, count);
-        take(tile, count);
+        take(stretches, count);
     }
 };
 

@@ -6,6 +6,7 @@
 #include "kernels/encodings.hpp"
 #include "kernels/logarithm.hpp"
 #include "kernels/logits.hpp"
+#include "kernels/outputs.hpp"
 #include "kernels/rotary.hpp"
 #include "kernels/sincos.hpp"
 #include "kernels/softmax_columns.hpp"

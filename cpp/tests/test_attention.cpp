@@ -312,13 +312,13 @@ std::vector<T> attended(const Kernels& kernels) {
 
 // To accumulate the last block and to divide in one gives what two steps give, whether a block came
 // before or not; all but one of the queries are wanted, and vectors meet fewer keys than the next.
-void expect_same_last(const Kernels& kernels, int vectors) {
+void expect_same_last(const Kernels& kernels, int vectors, std::int64_t value_dim) {
     const auto& attention = kernels.float32.attention;
-    constexpr std::int64_t dim = 5, value_dim = 2 * 16 + 8 + 3, keys = 29;
+    constexpr std::int64_t dim = 5, keys = 29;
     const auto lanes = static_cast<std::size_t>(vectors * attention.lanes);
     const auto queries = static_cast<std::int64_t>(lanes - 1);
     const auto query = numbers<float>(dim * lanes, 1), key = numbers<float>(keys * dim, 2);
-    const auto value = numbers<float>(keys * value_dim, 3);
+    const auto value = numbers<float>(static_cast<std::size_t>(keys * value_dim), 3);
     const ropewalk::Rows rows{key.data(), dim, keys}, values{value.data(), value_dim, keys};
     Memory<float> memory(lanes, value_dim);
     Tile<float> tile = memory.tile(vectors, dim, value_dim, query.data(), keys);
@@ -451,7 +451,8 @@ int main() {
     check<double>();
     for (const Kernels* kernels : ropewalk::supported_kernels())
         for (const int vectors : {1, 2, 3})
-            expect_same_last(*kernels, vectors);
+            for (const std::int64_t value_dim : {2 * 16 + 8 + 3, 3 * 16})
+                expect_same_last(*kernels, vectors, value_dim);
     std::printf("%d failures\n", failures);
     return failures == 0 ? 0 : 1;
 }

@@ -1,0 +1,190 @@
+// What attention leaves: outputs divided by their sums, and logits and weights, as rows.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/attention.hpp"
+#include "kernels/transpose.hpp"
+
+namespace {
+
+// Sums by which outputs are divided: where they are rounded to float32 afterwards, by one
+// multiplication.
+template <class S, class T>
+class Mean {
+  public:
+    Mean() = default;
+    // The output of what has seen nothing is 0 already.
+    explicit Mean(typename S::F64 sum)
+        : by_(S::where_equal(sum, S::all(0.0), S::all(1.0), sum)),
+          reciprocal_(S::div(S::all(1.0), by_)) {}
+    typename S::F64 of(typename S::F64 output) const {
+        if constexpr (sizeof(T) == 4)
+            return times(output, reciprocal_);
+        else
+            return S::add(S::div(output, by_), S::all(0.0));
+    }
+    // Adding 0 makes -0 0.
+    static typename S::F64 times(typename S::F64 output, typename S::F64 reciprocal) {
+        return S::fma(output, reciprocal, S::all(0.0));
+    }
+    typename S::F64 reciprocal() const { return reciprocal_; }
+
+  private:
+    typename S::F64 by_, reciprocal_;
+};
+
+// Those of as many queries as T has lanes: output(lane) is eight of them.
+template <class S, class T>
+struct Means {
+    Mean<S, T> low, high;
+    template <class Function>
+    VectorOf<S, T> of(Function output) const {
+        if constexpr (sizeof(T) == 4)
+            return S::join(low.of(output(0)), high.of(output(8)));
+        else
+            return low.of(output(0));
+    }
+};
+
+// Those of a tile from lane `at` on.
+template <class S, class T>
+Means<S, T> means_of(const Tile<T>& tile, int at) {
+    const double* const sum = tile.sum + at;
+    return {Mean<S, T>(S::get(sum)), Mean<S, T>(S::get(sum + Lanes<S, T>::count - 8))};
+}
+
+template <class S, class T>
+void divide(const Tile<T>& tile, std::int64_t queries, T* rows) {
+    constexpr int lanes = Lanes<S, T>::count;
+    const std::int64_t row = tile.vectors * lanes;
+    for (int at = 0; at < queries; at += lanes, rows += lanes * tile.value_dim) {
+        const auto means = means_of<S, T>(tile, at);
+        const auto of_feature = [&](std::int64_t feature) {
+            const double* const output = tile.output + feature * row + at;
+            return means.of([&](int lane) { return S::get(output + lane); });
+        };
+        lanes_to_rows<S, T>(of_feature, tile.value_dim, queries - at, tile.value_dim, rows);
+    }
+}
+
+// rows[query * stride + key] = logits, of the first queries.
+template <class S, class T>
+void logits_to_rows(const Tile<T>& tile, std::int64_t queries, std::int64_t stride, T* rows) {
+    constexpr int lanes = Lanes<S, T>::count;
+    for (int at = 0; at < queries; at += lanes) {
+        const auto of_key = [&](std::int64_t key) {
+            return S::get(tile.logits + key * tile.vectors * lanes + at);
+        };
+        lanes_to_rows<S, T>(of_key, tile.keys[at / lanes], queries - at, stride,
+                            rows + at * stride);
+    }
+}
+
+// Outputs of the queries of vector v to the only block that they meet. Features are lanes here, for
+// which nothing need be transposed; there are whole vectors of them.
+template <class S>
+void average(const Tile<float>& tile, int v, const Rows& values, std::int64_t queries,
+             float* rows) {
+    constexpr int lanes = Lanes<S, float>::count;
+    // Registers hold that many sums: those of up to eight queries.
+    constexpr int all_sums = 2 * S::tile_rows, at_once = all_sums < 8 ? all_sums : 8;
+    const auto means = means_of<S>(tile, v * lanes);
+    double reciprocals[std::size_t{lanes}];
+    S::put(reciprocals, means.low.reciprocal());
+    S::put(reciprocals + 8, means.high.reciprocal());
+    const auto average_features = [&]<int vectors>(std::int64_t feature) {
+        for (std::int64_t query = 0; query < queries; query += at_once) {
+            Sums<S, float, at_once, vectors> sums;
+            multiply<S, float, at_once, vectors, 0>(
+                tile.logits + v * lanes + query, 1, tile.vectors * lanes,
+                static_cast<const float*>(values.first) + feature, values.stride, tile.keys[v],
+                sums);
+#pragma GCC unroll 8
+            for (int row = 0; row < at_once; ++row)
+                for (int i = 0; i < vectors && query + row < queries; ++i) {
+                    const auto reciprocal = S::all(reciprocals[query + row]);
+                    const auto output = [&](int lane) {
+                        return Mean<S, float>::times(eight_of<S>(sums.at[row][i], lane),
+                                                     reciprocal);
+                    };
+                    S::put(rows + (query + row) * tile.value_dim + feature + i * lanes,
+                           S::join(output(0), output(8)));
+                }
+        }
+    };
+    constexpr int vectors = all_sums / at_once;
+    std::int64_t feature = 0;
+    for (; feature + vectors * lanes <= tile.value_dim; feature += vectors * lanes)
+        average_features.template operator()<vectors>(feature);
+    for (; feature < tile.value_dim; feature += lanes)
+        average_features.template operator()<1>(feature);
+}
+
+// To accumulate and to divide in one, in which outputs stay near: sixteen features at a time.
+template <class S>
+void accumulate_last(const Tile<float>& tile, const Rows& values, std::int64_t queries,
+                     float* rows) {
+    constexpr int lanes = Lanes<S, float>::count;
+    if (tile.empty && tile.value_dim % lanes == 0) {
+        for (int v = 0; v * lanes < queries; ++v)
+            average<S>(tile, v, values, queries - v * lanes < lanes ? queries - v * lanes : lanes,
+                       rows + v * lanes * tile.value_dim);
+        return;
+    }
+    with_vectors(tile.vectors, [&]<int vectors>() {
+        Means<S, float> means[std::size_t{vectors}];
+        for (int v = 0; v < vectors; ++v)
+            means[v] = means_of<S>(tile, v * lanes);
+        alignas(64) float sums[std::size_t{lanes}][std::size_t{vectors * lanes}];
+        for (std::int64_t first = 0; first < tile.value_dim; first += lanes) {
+            const std::int64_t left = tile.value_dim - first, some = left < lanes ? left : lanes;
+            sum_features<S, float, vectors>(tile, values, first, first + some,
+                                            [&](std::int64_t feature, int v, typename S::F32 sum) {
+                                                S::put(&sums[feature - first][v * lanes], sum);
+                                            });
+            for (int v = 0; v * lanes < queries; ++v) {
+                const auto of_feature = [&](std::int64_t i) {
+                    return means[v].of([&](int lane) {
+                        const int at = v * lanes + lane;
+                        return joined_output<S>(tile, first + i, at, S::get_wide(&sums[i][at]));
+                    });
+                };
+                lanes_to_rows<S, float>(of_feature, some, queries - v * lanes, tile.value_dim,
+                                        rows + v * lanes * tile.value_dim + first);
+            }
+        }
+    });
+}
+
+template <class S>
+typename S::F64 divide(typename S::F64 a, typename S::F64 by) {
+    return S::div(a, by);
+}
+
+template <class S>
+typename S::F32 divide(typename S::F32 a, typename S::F64 by) {
+    return S::join(S::div(S::widen_low(a), by), S::div(S::widen_high(a), by));
+}
+
+template <class S, class T>
+void weigh_row(const T* logits, std::int64_t keys, T maximum, double sum, T* weights) {
+    using Vector = VectorOf<S, T>;
+    constexpr int lanes = Lanes<S, T>::count;
+    const Vector least = S::all(maximum);
+    const auto by = S::all(sum);
+    const Vector masked = S::all(static_cast<T>(-infinity));
+    const auto weight = [&](Vector logit) { // 0 / NaN would be NaN
+        const Vector seen = divide<S>(exponential<S, T>(S::sub(logit, least)), by);
+        return S::where_equal(logit, masked, S::all(T{0}), seen);
+    };
+    std::int64_t key = 0;
+    for (; key + lanes <= keys; key += lanes)
+        S::put(weights + key, weight(S::get(logits + key)));
+    const unsigned left = first_lanes(keys - key);
+    if (left != 0)
+        S::put_some(weights + key, weight(S::get_some(logits + key, left)), left);
+}
+
+} // namespace
