@@ -12,7 +12,6 @@
 #include "kernels/data.hpp"
 #include "kernels/exponential.hpp"
 #include "kernels/tile.hpp"
-#include "kernels/transpose.hpp"
 #include "kernels/two.hpp"
 
 namespace {
