@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "kernels/data.hpp"
 #include "kernels/exponential.hpp"
@@ -45,8 +46,8 @@ struct Sums {
     }
 };
 
-// Where all is near already.
-struct FetchNothing {
+// What is done between the steps of a product: where all is near already, nothing.
+struct Nothing {
     static constexpr int steps = 1;
     void operator()(std::int64_t, int) const {}
 };
@@ -71,11 +72,12 @@ struct FetchRows {
 
 // sums.at[row][v] += x[row] y[v] over `count` steps, for the vectors from `first` on: `rows`
 // elements of x lie `x_apart` apart, and steps `x_step`; steps of y, each of so many vectors,
-// `y_step`. Meanwhile what comes next is fetched.
-template <class S, class T, int rows, int vectors, int first, class Fetch = FetchNothing>
+// `y_step`.
+template <class S, class T, int rows, int vectors, int first, class Meanwhile = Nothing>
 [[gnu::always_inline]] inline void
 multiply(const T* x, std::int64_t x_apart, std::int64_t x_step, const T* y, std::int64_t y_step,
-         std::int64_t count, Sums<S, T, rows, vectors>& sums, const Fetch fetch = {}) {
+         std::int64_t count, Sums<S, T, rows, vectors>& sums, Meanwhile&& meanwhile = {}) {
+    constexpr int steps = std::remove_reference_t<Meanwhile>::steps;
     constexpr int lanes = Lanes<S, T>::count;
     const auto step = [&] {
         VectorOf<S, T> of_y[std::size_t{vectors}];
@@ -93,13 +95,13 @@ multiply(const T* x, std::int64_t x_apart, std::int64_t x_step, const T* y, std:
         y += y_step;
     };
     std::int64_t i = 0;
-    for (; i + Fetch::steps <= count; i += Fetch::steps)
+    for (; i + steps <= count; i += steps)
 #pragma GCC unroll 16
-        for (int n = 0; n < Fetch::steps; ++n) {
-            fetch(i, n);
+        for (int n = 0; n < steps; ++n) {
+            meanwhile(i, n);
             step();
         }
-    if constexpr (Fetch::steps > 1)
+    if constexpr (steps > 1)
         for (; i < count; ++i)
             step();
 }
@@ -120,7 +122,7 @@ struct Extremes {
     }
 };
 
-template <class S, class T, int rows, int vectors, int first = 0, class Fetch = FetchNothing>
+template <class S, class T, int rows, int vectors, int first = 0, class Fetch = Nothing>
 void score_keys(const Tile<T>& tile, const Rows& keys, std::int64_t key, T scale,
                 const Fetch& fetch = {}) {
     if constexpr (first + 1 < vectors)
@@ -307,47 +309,100 @@ void join_outputs(const Tile<T>& tile, std::int64_t feature, int v, VectorOf<S, 
 }
 
 // Sums over the keys from `key` on that each vector from `first` on meets.
-template <class S, class T, int rows, int vectors, int first = 0>
-[[gnu::always_inline]] inline void accumulate_keys(const Tile<T>& tile, const T* values,
-                                                   std::int64_t stride, std::int64_t key,
-                                                   Sums<S, T, rows, vectors>& sums) {
+template <class S, class T, int rows, int vectors, int first = 0, class Meanwhile>
+[[gnu::always_inline]] inline void
+accumulate_keys(const Tile<T>& tile, const T* values, std::int64_t stride, std::int64_t key,
+                Sums<S, T, rows, vectors>& sums, Meanwhile& meanwhile) {
     constexpr int row = vectors * Lanes<S, T>::count;
     const std::int64_t end = tile.keys[first];
     multiply<S, T, rows, vectors, first>(values + key * stride, 1, stride, tile.logits + key * row,
-                                         row, end - key, sums);
+                                         row, end - key, sums, meanwhile);
     if constexpr (first + 1 < vectors)
-        accumulate_keys<S, T, rows, vectors, first + 1>(tile, values, stride, end, sums);
+        accumulate_keys<S, T, rows, vectors, first + 1>(tile, values, stride, end, sums, meanwhile);
 }
 
-// function(feature, vector, sum of weights times values over the block), feature by feature
-template <class S, class T, int rows, int vectors, class Function>
-void sum_rows(const Tile<T>& tile, const Rows& values, std::int64_t feature, Function function) {
+// The products of weights and values, summed over the block for each feature: taker.take(feature,
+// sums) of this feature and those behind it.
+template <class S, class T, int rows, int vectors, class Taker>
+void sum_rows(const Tile<T>& tile, const Rows& values, std::int64_t feature, Taker& taker) {
     Sums<S, T, rows, vectors> sums;
     accumulate_keys<S, T, rows, vectors>(tile, static_cast<const T*>(values.first) + feature,
-                                         values.stride, 0, sums);
-#pragma GCC unroll 8
-    for (int row = 0; row < rows; ++row)
-#pragma GCC unroll 4
-        for (int v = 0; v < vectors; ++v)
-            function(feature + row, v, sums.at[row][v]);
+                                         values.stride, 0, sums, taker);
+    taker.take(feature, sums);
 }
 
-template <class S, class T, int vectors, class Function>
+template <class S, class T, int vectors, class Taker>
 void sum_features(const Tile<T>& tile, const Rows& values, std::int64_t begin, std::int64_t end,
-                  Function function) {
+                  Taker& taker) {
     for (; begin + S::tile_rows <= end; begin += S::tile_rows)
-        sum_rows<S, T, S::tile_rows, vectors>(tile, values, begin, function);
+        sum_rows<S, T, S::tile_rows, vectors>(tile, values, begin, taker);
     for (; begin < end; ++begin)
-        sum_rows<S, T, 1, vectors>(tile, values, begin, function);
+        sum_rows<S, T, 1, vectors>(tile, values, begin, taker);
 }
+
+// Puts sums[row][vector] where others read them.
+template <class S, class T, int rows, int vectors>
+[[gnu::always_inline]] inline void put_sums(const Sums<S, T, rows, vectors>& sums, T* to) {
+#pragma GCC unroll 8
+    for (const auto& row : sums.at)
+#pragma GCC unroll 4
+        for (const auto& sum : row) {
+            S::put(to, sum);
+            to += Lanes<S, T>::count;
+        }
+}
+
+// Joins what was summed of some features to their outputs while the next are summed, which leaves
+// time for it: multiplying alone keeps other units of a processor idle.
+template <class S, class T, int vectors>
+class Joins {
+  public:
+    static constexpr int steps = 8; // between features
+
+    explicit Joins(const Tile<T>& tile) : tile_(tile) {}
+    void operator()(std::int64_t, int step) {
+        if (step == 0 && feature_ < end_)
+            join_next();
+    }
+    template <int rows>
+    void take(std::int64_t feature, const Sums<S, T, rows, vectors>& sums) {
+        join_all();
+        put_sums(sums, waiting_);
+        sums_ = waiting_;
+        feature_ = feature;
+        end_ = feature + rows;
+    }
+    void join_all() {
+        while (feature_ < end_)
+            join_next();
+    }
+
+  private:
+    static constexpr int row = vectors * Lanes<S, T>::count;
+
+    void join_next() {
+        double* const output = tile_.output + feature_ * row;
+#pragma GCC unroll 8
+        for (int at = 0; at < row; at += 8)
+            S::put(output + at, joined_output<S, T>(tile_, feature_, at, wide(sums_ + at)));
+        sums_ += row;
+        ++feature_;
+    }
+    static typename S::F64 wide(const float* p) { return S::get_wide(p); }
+    static typename S::F64 wide(const double* p) { return S::get(p); }
+
+    const Tile<T>& tile_;
+    std::int64_t feature_ = 0, end_ = 0;
+    const T* sums_ = nullptr;
+    alignas(64) T waiting_[std::size_t{S::tile_rows * row}];
+};
 
 template <class S, class T>
 void accumulate(const Tile<T>& tile, const Rows& values) {
     with_vectors(tile.vectors, [&]<int vectors>() {
-        sum_features<S, T, vectors>(tile, values, 0, tile.value_dim,
-                                    [&](std::int64_t feature, int v, VectorOf<S, T> sum) {
-                                        join_outputs<S, T>(tile, feature, v, sum);
-                                    });
+        Joins<S, T, vectors> joins(tile);
+        sum_features<S, T, vectors>(tile, values, 0, tile.value_dim, joins);
+        joins.join_all();
     });
 }
 

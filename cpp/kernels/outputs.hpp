@@ -122,6 +122,18 @@ void average(const Tile<float>& tile, int v, const Rows& values, std::int64_t qu
         average_features.template operator()<1>(feature);
 }
 
+// Sums of sixteen features, from the first on.
+template <class S, int vectors>
+struct SumsOfSixteen : Nothing {
+    std::int64_t first;
+    alignas(64) float sums[16][std::size_t{vectors * Lanes<S, float>::count}];
+
+    template <int rows>
+    void take(std::int64_t feature, const Sums<S, float, rows, vectors>& of) {
+        put_sums(of, sums[feature - first]);
+    }
+};
+
 // To accumulate and to divide in one, in which outputs stay near: sixteen features at a time.
 template <class S>
 void accumulate_last(const Tile<float>& tile, const Rows& values, std::int64_t queries,
@@ -137,18 +149,17 @@ void accumulate_last(const Tile<float>& tile, const Rows& values, std::int64_t q
         Means<S, float> means[std::size_t{vectors}];
         for (int v = 0; v < vectors; ++v)
             means[v] = means_of<S>(tile, v * lanes);
-        alignas(64) float sums[std::size_t{lanes}][std::size_t{vectors * lanes}];
+        SumsOfSixteen<S, vectors> sixteen;
         for (std::int64_t first = 0; first < tile.value_dim; first += lanes) {
             const std::int64_t left = tile.value_dim - first, some = left < lanes ? left : lanes;
-            sum_features<S, float, vectors>(tile, values, first, first + some,
-                                            [&](std::int64_t feature, int v, typename S::F32 sum) {
-                                                S::put(&sums[feature - first][v * lanes], sum);
-                                            });
+            sixteen.first = first;
+            sum_features<S, float, vectors>(tile, values, first, first + some, sixteen);
             for (int v = 0; v * lanes < queries; ++v) {
                 const auto of_feature = [&](std::int64_t i) {
                     return means[v].of([&](int lane) {
                         const int at = v * lanes + lane;
-                        return joined_output<S>(tile, first + i, at, S::get_wide(&sums[i][at]));
+                        return joined_output<S>(tile, first + i, at,
+                                                S::get_wide(&sixteen.sums[i][at]));
                     });
                 };
                 lanes_to_rows<S, float>(of_feature, some, queries - v * lanes, tile.value_dim,
