@@ -8,7 +8,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <type_traits>
 
 #include "kernels/data.hpp"
 #include "kernels/exponential.hpp"
@@ -73,11 +72,11 @@ struct FetchRows {
 // sums.at[row][v] += x[row] y[v] over `count` steps, for the vectors from `first` on: `rows`
 // elements of x lie `x_apart` apart, and steps `x_step`; steps of y, each of so many vectors,
 // `y_step`.
-template <class S, class T, int rows, int vectors, int first, class Meanwhile = Nothing>
-[[gnu::always_inline]] inline void
-multiply(const T* x, std::int64_t x_apart, std::int64_t x_step, const T* y, std::int64_t y_step,
-         std::int64_t count, Sums<S, T, rows, vectors>& sums, Meanwhile&& meanwhile = {}) {
-    constexpr int steps = std::remove_reference_t<Meanwhile>::steps;
+template <class S, class T, int rows, int vectors, int first, class Meanwhile>
+[[gnu::always_inline]] inline void multiply(const T* x, std::int64_t x_apart, std::int64_t x_step,
+                                            const T* y, std::int64_t y_step, std::int64_t count,
+                                            Sums<S, T, rows, vectors>& sums, Meanwhile& meanwhile) {
+    constexpr int steps = Meanwhile::steps;
     constexpr int lanes = Lanes<S, T>::count;
     const auto step = [&] {
         VectorOf<S, T> of_y[std::size_t{vectors}];

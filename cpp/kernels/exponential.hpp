@@ -2,6 +2,8 @@
 // place.
 #pragma once
 
+#include <cstdint>
+
 namespace {
 
 // Lanes of one type, and what e^x takes there: x = n ln 2 + r, |r| <= ln 2 / 2, and
@@ -52,20 +54,15 @@ struct Power {
         r = S::fma(n, S::all(-L::ln_2_rest), r);
         q = series(r);
     }
-    // The same of x + rest, which is x as it is rounded.
-    Power(Vector x, Vector rest) : n(whole(x)) {
-        r = S::fma(n, S::all(-L::ln_2), x);
-        r = S::add(S::fma(n, S::all(-L::ln_2_rest), r), rest);
-        q = series(r);
-    }
     Vector of_rest() const { return S::add(of_rest_less_one(), S::all(T{1})); }
     Vector of_rest_less_one() const { return S::fma(S::mul(r, r), q, r); }
-
-  private:
+    // The whole number next to x / ln 2.
     static Vector whole(Vector x) {
         const Vector round = S::all(L::round);
         return S::sub(S::fma(x, S::all(L::log2_e), round), round);
     }
+
+  private:
     static Vector series(Vector r) {
         constexpr int terms = sizeof L::q / sizeof L::q[0];
         Vector sum = S::all(L::q[terms - 1]);
@@ -75,12 +72,61 @@ struct Power {
     }
 };
 
+// A shorter way, of float32: x = n ln 2 + r, n in eighths, |r| <= ln 2 / 16, e^x = 2^n (1 + q(r)).
+template <class S>
+struct Eighths {
+    using L = Lanes<S, float>;
+    using Vector = typename S::F32;
+    Vector power, q; // 2^n
+
+    explicit Eighths(Vector x) : Eighths(x, S::all(round)) {}
+    // Where `rounding` is `round` less a whole number, the power is 2^(n - that number).
+    Eighths(Vector x, Vector rounding) {
+        const Vector n = take_power(x, rounding);
+        take_rest(rest(n, x));
+    }
+    // The same of x + more, which is x as it is rounded.
+    Eighths(Vector x, Vector more, Vector rounding) {
+        const Vector n = take_power(x, rounding);
+        take_rest(S::add(rest(n, x), more));
+    }
+
+    static constexpr float round = 0x1.8p20F; // adding it leaves three bits behind the point
+
+  private:
+    // The bits of 2^(k / 8), less what adding k / 8 to the exponent adds to them. Rounding would
+    // put them off by half a unit in the last place. All are less by the same factor, .99963, for
+    // which float32 has them within .053 units, and which q(r) makes good.
+    static constexpr std::uint32_t powers[8] = {0x3f7fe7aa, 0x3f7b887d, 0x3f782978, 0x3f75ef0f,
+                                                0x3f74f3be, 0x3f755466, 0x3f773086, 0x3f7aaa76};
+    Vector take_power(Vector x, Vector rounding) {
+        const Vector sum = S::fma(x, S::all(L::log2_e), rounding);
+        power = S::look_up(powers, sum);
+        return S::sub(sum, rounding);
+    }
+    static Vector rest(Vector n, Vector x) {
+        return S::fma(n, S::all(-L::ln_2_rest), S::fma(n, S::all(-L::ln_2), x));
+    }
+    // The last digits are such that e^x rises from float32 to float32.
+    void take_rest(Vector r) {
+        q = S::fma(S::all(0x1.557e4p-3F), r, S::all(0x1.00229ap-1F));
+        q = S::fma(q, r, S::all(0x1.001858p0F));
+        q = S::fma(q, r, S::all(0x1.858022p-12F));
+    }
+};
+
 // e^x for x up to 709, and 0 where that is below 2^-100 (float32) or no normal number (float64).
 // NaN stays NaN.
 template <class S, class T>
 [[gnu::always_inline]] inline VectorOf<S, T> exponential(VectorOf<S, T> x) {
-    const Power<S, T> power(x);
-    return S::scale_or_zero(power.of_rest(), power.n, x, S::all(Lanes<S, T>::smallest));
+    const auto smallest = S::all(Lanes<S, T>::smallest);
+    if constexpr (sizeof(T) == sizeof(float)) {
+        const Eighths<S> e(x);
+        return S::fma_or_zero(e.power, e.q, x, smallest);
+    } else {
+        const Power<S, T> power(x);
+        return S::scale_or_zero(power.of_rest(), power.n, x, smallest);
+    }
 }
 
 template <class S>

@@ -97,10 +97,11 @@ void average(const Tile<float>& tile, int v, const Rows& values, std::int64_t qu
     const auto average_features = [&]<int vectors>(std::int64_t feature) {
         for (std::int64_t query = 0; query < queries; query += at_once) {
             Sums<S, float, at_once, vectors> sums;
+            const Nothing meanwhile;
             multiply<S, float, at_once, vectors, 0>(
                 tile.logits + v * lanes + query, 1, tile.vectors * lanes,
                 static_cast<const float*>(values.first) + feature, values.stride, tile.keys[v],
-                sums);
+                sums, meanwhile);
 #pragma GCC unroll 8
             for (int row = 0; row < at_once; ++row)
                 for (int i = 0; i < vectors && query + row < queries; ++i) {

@@ -2,6 +2,8 @@
 // each other.
 #pragma once
 
+#include <cstdint>
+
 namespace {
 
 template <class S>
@@ -17,7 +19,6 @@ struct Two {
         typename S::F64 first, second;
     };
 
-    static constexpr bool scales_to_infinity = S::scales_to_infinity;
     static constexpr int doubles = sizeof(typename S::F32) / sizeof(double);
 
     static F32 all(float x) { return {S::all(x), S::all(x)}; }
@@ -62,6 +63,15 @@ struct Two {
     static Pair scale_or_zero(Pair v, Pair n, Pair x, Pair least) {
         return {S::scale_or_zero(v.first, n.first, x.first, least.first),
                 S::scale_or_zero(v.second, n.second, x.second, least.second)};
+    }
+    template <class Pair>
+    static Pair look_up(const std::uint32_t (&table)[8], Pair v) {
+        return {S::look_up(table, v.first), S::look_up(table, v.second)};
+    }
+    template <class Pair>
+    static Pair fma_or_zero(Pair v, Pair by, Pair x, Pair least) {
+        return {S::fma_or_zero(v.first, by.first, x.first, least.first),
+                S::fma_or_zero(v.second, by.second, x.second, least.second)};
     }
     template <class Pair>
     static Pair where_equal(Pair a, Pair b, Pair x, Pair y) {

@@ -124,10 +124,10 @@ class Scaled {
     F32 logit(F32 x) const { return S::mul(x, scale_); }
     F32 of_logit(F32 logit) const { return S::div(logit, scale_); }
     template <class Vector>
-    auto power(Vector x) const {
+    auto power(Vector x, Vector rounding) const {
         using P = OperationsOn<S, Vector>;
         const Vector scale(scale_), rounded = P::mul(x, scale), rest = P::fms(x, scale, rounded);
-        return Power<P, float>(rounded, P::fma(x, Vector(rest_), rest));
+        return Eighths<P>(rounded, P::fma(x, Vector(rest_), rest), rounding);
     }
 
   private:
@@ -142,8 +142,8 @@ struct Unscaled {
     typename S::F32 logit(typename S::F32 x) const { return x; }
     typename S::F32 of_logit(typename S::F32 logit) const { return logit; }
     template <class Vector>
-    auto power(Vector x) const {
-        return Power<OperationsOn<S, Vector>, float>(x);
+    auto power(Vector x, Vector rounding) const {
+        return Eighths<OperationsOn<S, Vector>>(x, rounding);
     }
 };
 
@@ -155,25 +155,29 @@ class ScaledDown {
 
   public:
     ScaledDown() = default;
-    ScaledDown(const Scale& scale, F32 some, float top)
-        : scale_(scale), shift_(S::sub(scale.power(some).n, S::all(top))) {
-        const F32 ln_2 = S::all(0x1.62e43p-1F);
-        least_ = scale.of_logit(S::mul(S::sub(shift_, S::all(125.0F)), ln_2));
+    ScaledDown(const Scale& scale, F32 some, float top) : scale_(scale) {
+        const F32 shift = S::sub(Power<S, float>::whole(scale.logit(some)), S::all(top));
+        const auto x = [&](float n) { // whose power is 2^n
+            const F32 ln_2 = S::all(0x1.62e43p-1F);
+            return scale.of_logit(S::mul(S::add(shift, S::all(n)), ln_2));
+        };
+        rounding_ = S::sub(S::all(Eighths<S>::round), shift);
+        least_ = x(-125.0F);
+        greatest_ = x(126.0F);
     }
-    // Whatever rounding does here, of a larger x it does not make less.
+    // Of x that are not above what counts as infinite. Whatever rounding does here, of a larger x
+    // it does not make less.
     template <class Vector>
     Vector of(Vector x) const {
         using P = OperationsOn<S, Vector>;
-        const auto power = scale_.power(P::max(Vector(least_), x));
-        Vector n = P::sub(power.n, Vector(shift_));
-        if constexpr (!P::scales_to_infinity)
-            n = P::min(n, P::all(127.0F));
-        return P::scale(P::add(power.of_rest_less_one(), P::all(1.0F)), n);
+        const auto power = scale_.power(P::max(Vector(least_), x), Vector(rounding_));
+        return P::fma(power.power, power.q, power.power);
     }
+    F32 greatest() const { return greatest_; }
 
   private:
     Scale scale_;
-    F32 shift_, least_;
+    F32 rounding_, least_, greatest_;
 };
 
 // 2^-shift e^(scale (x - origin)). The origin is 0, or the greatest element where its logit is so
@@ -220,7 +224,7 @@ class GuessedWeights {
     }
     template <class Vector>
     Vector of(Vector x) const {
-        return weight_.of(x);
+        return weight_.of(OperationsOn<S, Vector>::min(Vector(weight_.greatest()), x));
     }
     // Nothing was infinite, and what is least has no share once it is divided by the sum.
     static bool agrees(double sum) {

@@ -232,7 +232,6 @@ struct Simd {
         }
     }
     // Whether what scale makes of a larger n than below is infinite.
-    static constexpr bool scales_to_infinity = false;
     // v 2^n, exact; n is whole, and 2^n and the result are normal numbers. NaN where v is.
     static F32 scale(F32 v, F32 n) {
         return {_mm256_mul_ps(v.low, power(n.low)), _mm256_mul_ps(v.high, power(n.high))};
@@ -242,11 +241,22 @@ struct Simd {
     }
     // The same, but 0 in the lanes where x is below least, whatever v and n are there: to make a
     // number below the normal ones takes some processors a hundred times as long.
-    static F32 scale_or_zero(F32 v, F32 n, F32 x, F32 least) {
-        return scale(where_less(x, least, all(0.0F), v), max(all(-126.0F), n));
-    }
     static F64 scale_or_zero(F64 v, F64 n, F64 x, F64 least) {
         return scale(where_less(x, least, all(0.0), v), max(all(-1022.0), n));
+    }
+    // v + v by, rounded once, but 0 in the lanes where x is below least, as above.
+    static F32 fma_or_zero(F32 v, F32 by, F32 x, F32 least) {
+        const F32 zero = all(0.0F), some = where_less(x, least, zero, v);
+        return fma(some, where_less(x, least, zero, by), some);
+    }
+    // table[i % 8] + i 2^20, lane by lane, where i are the bits of v, as those of float32.
+    static F32 look_up(const std::uint32_t (&table)[8], F32 v) {
+        const __m256i eight = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(table));
+        const auto half = [&](__m256i i) {
+            const __m256i entries = _mm256_permutevar8x32_epi32(eight, i);
+            return _mm256_castsi256_ps(_mm256_add_epi32(entries, _mm256_slli_epi32(i, 20)));
+        };
+        return {half(bits(v).low), half(bits(v).high)};
     }
     // Lanes 0 .. 7 and 8 .. 15.
     static F64 widen_low(F32 v) { return widen(v.low); }

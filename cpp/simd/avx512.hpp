@@ -168,18 +168,24 @@ struct Simd {
             rows[j + 6] = _mm512_shuffle_f64x2(b, d, 0b11011101);
         }
     }
-    // Whether what scale makes of a larger n than below is infinite.
-    static constexpr bool scales_to_infinity = true;
     // v 2^n, exact; n is whole, and 2^n and the result are normal numbers. NaN where v is.
     static F32 scale(F32 v, F32 n) { return _mm512_scalef_ps(v, n); }
     static F64 scale(F64 v, F64 n) { return _mm512_scalef_pd(v, n); }
     // The same, but 0 in the lanes where x is below least, whatever v and n are there: to make a
     // number below the normal ones takes some processors a hundred times as long.
-    static F32 scale_or_zero(F32 v, F32 n, F32 x, F32 least) {
-        return _mm512_maskz_scalef_ps(_mm512_cmp_ps_mask(x, least, _CMP_NLT_UQ), v, n);
-    }
     static F64 scale_or_zero(F64 v, F64 n, F64 x, F64 least) {
         return _mm512_maskz_scalef_pd(_mm512_cmp_pd_mask(x, least, _CMP_NLT_UQ), v, n);
+    }
+    // v + v by, rounded once, but 0 in the lanes where x is below least, as above.
+    static F32 fma_or_zero(F32 v, F32 by, F32 x, F32 least) {
+        return _mm512_maskz_fmadd_ps(_mm512_cmp_ps_mask(x, least, _CMP_NLT_UQ), v, by, v);
+    }
+    // table[i % 8] + i 2^20, lane by lane, where i are the bits of v, as those of float32.
+    static F32 look_up(const std::uint32_t (&table)[8], F32 v) {
+        const U32 i = bits(v), eight = _mm512_castsi256_si512(
+                                   _mm256_loadu_si256(reinterpret_cast<const __m256i*>(table)));
+        const U32 entries = _mm512_permutexvar_epi32(i, _mm512_shuffle_i64x2(eight, eight, 0x44));
+        return _mm512_castsi512_ps(_mm512_add_epi32(entries, _mm512_slli_epi32(i, 20)));
     }
     // Lanes 0 .. 7 and 8 .. 15.
     static F64 widen_low(F32 v) { return _mm512_cvtps_pd(_mm512_castps512_ps256(v)); }

@@ -279,7 +279,6 @@ struct Simd {
         }
     }
     // Whether what scale makes of a larger n than below is infinite.
-    static constexpr bool scales_to_infinity = false;
     // v 2^n, exact; n is whole, and 2^n and the result are normal numbers. NaN where v is.
     static F32 scale(F32 v, F32 n) {
         return each<F32>([&](int i) { return vmulq_f32(v.part[i], power(n.part[i])); });
@@ -289,11 +288,27 @@ struct Simd {
     }
     // The same, but 0 in the lanes where x is below least, whatever v and n are there: to make a
     // number below the normal ones takes some processors a hundred times as long.
-    static F32 scale_or_zero(F32 v, F32 n, F32 x, F32 least) {
-        return scale(where_less(x, least, all(0.0F), v), max(all(-126.0F), n));
-    }
     static F64 scale_or_zero(F64 v, F64 n, F64 x, F64 least) {
         return scale(where_less(x, least, all(0.0), v), max(all(-1022.0), n));
+    }
+    // v + v by, rounded once, but 0 in the lanes where x is below least, as above.
+    static F32 fma_or_zero(F32 v, F32 by, F32 x, F32 least) {
+        const F32 zero = all(0.0F), some = where_less(x, least, zero, v);
+        return fma(some, where_less(x, least, zero, by), some);
+    }
+    // table[i % 8] + i 2^20, lane by lane, where i are the bits of v, as those of float32.
+    static F32 look_up(const std::uint32_t (&table)[8], F32 v) {
+        const uint8x16x2_t eight = {
+            {vreinterpretq_u8_u32(vld1q_u32(table)), vreinterpretq_u8_u32(vld1q_u32(table + 4))}};
+        return each<F32>([&](int part) {
+            const uint32x4_t i = bits(v).part[part];
+            // The places of an entry's four bytes.
+            const uint32x4_t places =
+                vmlaq_n_u32(vdupq_n_u32(0x03020100), vandq_u32(i, vdupq_n_u32(7)), 0x04040404);
+            const uint8x16_t entries = vqtbl2q_u8(eight, vreinterpretq_u8_u32(places));
+            return vreinterpretq_f32_u32(
+                vaddq_u32(vreinterpretq_u32_u8(entries), vshlq_n_u32(i, 20)));
+        });
     }
     // Lanes 0 .. 7 and 8 .. 15.
     static F64 widen_low(F32 v) { return widen(v.part[0], v.part[1]); }

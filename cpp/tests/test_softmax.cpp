@@ -58,12 +58,12 @@ bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
     return std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
 }
 
-// Every float32 of three ranges: two that cross where the power of two changes, with remainders of
+// Every float32 of four ranges: three that cross where the power changes, with remainders of
 // all 24 bits, and one where differences of neighbours and powers are far from 1.
 void check() {
     const auto all = ropewalk::supported_kernels();
     double error = 0;
-    for (const float begin : {-1.0F, -3.0F, -100.0F}) {
+    for (const float begin : {-0.06F, -1.0F, -3.0F, -100.0F}) {
         float before = 0;
         each_part(begin, begin < -50 ? begin + 2 : begin / 2, [&](const std::vector<float>& x) {
             const std::vector<float> there = weights_of(*all.back(), x);
