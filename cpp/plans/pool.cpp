@@ -218,10 +218,15 @@ Pool& pool() {
 bool Interruption::stops(int worker) {
     if (stopped_.load(std::memory_order_relaxed))
         return true;
-    if (worker != 0 || signalled == nullptr || Clock::now() < next_)
+    if (worker != 0 || signalled == nullptr || ++asked_ < questions)
         return false;
-    next_ = Clock::now() + interval;
-    stopped_.store(signalled(), std::memory_order_relaxed);
+    asked_ = 0;
+    const Clock::time_point now = Clock::now(), next = next_;
+    if (now < next)
+        return false;
+    next_ = now + interval;
+    if (next != Clock::time_point{})
+        stopped_.store(signalled(), std::memory_order_relaxed);
     return stopped_.load(std::memory_order_relaxed);
 }
 

@@ -26,9 +26,12 @@ class Interruption {
   private:
     using Clock = std::chrono::steady_clock;
     static constexpr std::chrono::milliseconds interval{50};
+    // That many questions are one look at the clock, which takes a moment among small tasks.
+    static constexpr int questions = 8;
 
     std::atomic<bool> stopped_{false};
-    Clock::time_point next_ = Clock::now() + interval;
+    int asked_ = 0;
+    Clock::time_point next_{}; // once it has been looked at
 };
 
 // Not owning: lives no longer than the call it is passed to.
