@@ -212,6 +212,51 @@ def test_bits_do_not_depend_on_the_instruction_set(run_python: RunPython) -> Non
         assert lines == found["scalar"], isa
 
 
+# Other queries
+
+# Logits beside 0 and values beside 0 whose mean lies so near the middle between two float32 that
+# float64 rounds it to the one, float32 with what it leaves over to the other.
+NEAR_THE_MIDDLE = [
+    (-0.25, "0x1.432beap+0"),
+    (-1.4375, "0x1.f885dep+0"),
+    (-1.625, "0x1.7fcb4cp+0"),
+    (-1.8125, "0x1.19e566p+0"),
+    (-1.875, "0x1.5e2512p+0"),
+    (-2.0, "0x1.8afd7ep+0"),
+]
+
+
+def two_of_300_keys(first: int, logit: float, value: str, width: int) -> list[NDArray[Any]]:
+    query, key = np.ones((2, 20, 1), np.float32), np.zeros((1, 300, 1), np.float32)
+    values = np.zeros((1, 300, width), np.float32)
+    key[0, first + 1], values[0, first] = logit, float.fromhex(value)
+    return [query, key, values]
+
+
+@pytest.mark.parametrize("width", [1, 16, 20])
+@pytest.mark.parametrize("first", [0, 130])
+@pytest.mark.parametrize(("logit", "value"), NEAR_THE_MIDDLE)
+def test_bits_do_not_depend_on_the_blocks_of_other_queries(
+    logit: float, value: str, first: int, width: int
+) -> None:
+    query, key, values = two_of_300_keys(first, logit, value, width)
+    window = (1, 0)  # query 1 of the first head sees both keys
+    together = rw.attention(query, key, values, window=window, offset=[first, 279])
+    alone = rw.attention(query[:1], key, values, window=window, offset=first)
+    assert_same_bits(together[:1], alone)
+    assert alone[0, 1].all()
+
+
+@pytest.mark.parametrize("width", [1, 16, 20])
+@pytest.mark.parametrize(("logit", "value"), NEAR_THE_MIDDLE)
+def test_bits_do_not_depend_on_masked_values(logit: float, value: str, width: int) -> None:
+    query, key, values = two_of_300_keys(0, logit, value, width)
+    mask = np.arange(20) < 2
+    expected = rw.attention(query, key[:, :20], values[:, :20], mask=mask)
+    values[0, 5] = math.nan
+    assert_same_bits(rw.attention(query, key[:, :20], values[:, :20], mask=mask), expected)
+
+
 # Memory
 
 

@@ -19,15 +19,12 @@ class Mean {
     explicit Mean(typename S::F64 sum)
         : by_(S::where_equal(sum, S::all(0.0), S::all(1.0), sum)),
           reciprocal_(S::div(S::all(1.0), by_)) {}
+    // Adding 0 makes -0 0.
     typename S::F64 of(typename S::F64 output) const {
         if constexpr (sizeof(T) == 4)
-            return times(output, reciprocal_);
+            return S::fma(output, reciprocal_, S::all(0.0));
         else
             return S::add(S::div(output, by_), S::all(0.0));
-    }
-    // Adding 0 makes -0 0.
-    static typename S::F64 times(typename S::F64 output, typename S::F64 reciprocal) {
-        return S::fma(output, reciprocal, S::all(0.0));
     }
     typename S::F64 reciprocal() const { return reciprocal_; }
 
@@ -55,17 +52,55 @@ Means<S, T> means_of(const Tile<T>& tile, int at) {
     return {Mean<S, T>(S::get(sum)), Mean<S, T>(S::get(sum + Lanes<S, T>::count - 8))};
 }
 
+// What float32 outputs are multiplied by, as exactly: reciprocals of sums as two numbers. Neither
+// is 0, or 0 times infinity would be NaN.
+template <class S>
+struct Reciprocals {
+    using F32 = typename S::F32;
+    F32 first, rest;
+
+    explicit Reciprocals(const Means<S, float>& means) {
+        const auto low = means.low.reciprocal(), high = means.high.reciprocal();
+        const auto less = S::all(1 - 0x1p-23);
+        first = S::join(S::mul(low, less), S::mul(high, less));
+        rest = S::join(S::sub(low, S::widen_low(first)), S::sub(high, S::widen_high(first)));
+    }
+    F32 times(F32 output) const { return times(output, first, rest); }
+    static F32 times(F32 output, F32 first, F32 rest) { // adding 0 makes -0 0
+        return S::fma(output, first, S::fma(output, rest, S::all(0.0F)));
+    }
+};
+
+// Divides outputs of as many queries as T has lanes, and puts them as rows: output(column, lane)
+// are those of eight. How a query's are divided does not depend on the other queries of its tile.
+template <class S, class T, class Function>
+void put_quotients(const Means<S, T>& means, unsigned one_block, Function output,
+                   std::int64_t columns, std::int64_t queries, std::int64_t stride, T* rows) {
+    const auto quotient = [&](std::int64_t column) {
+        return means.of([&](int lane) { return output(column, lane); });
+    };
+    if constexpr (sizeof(T) == 4)
+        if (one_block != 0) {
+            const Reciprocals<S> reciprocals(means);
+            const auto own = [&](std::int64_t column) {
+                const auto narrow = S::join(output(column, 0), output(column, 8));
+                return S::select(one_block, reciprocals.times(narrow), quotient(column));
+            };
+            return lanes_to_rows<S, T>(own, columns, queries, stride, rows);
+        }
+    lanes_to_rows<S, T>(quotient, columns, queries, stride, rows);
+}
+
 template <class S, class T>
 void divide(const Tile<T>& tile, std::int64_t queries, T* rows) {
     constexpr int lanes = Lanes<S, T>::count;
     const std::int64_t row = tile.vectors * lanes;
     for (int at = 0; at < queries; at += lanes, rows += lanes * tile.value_dim) {
-        const auto means = means_of<S, T>(tile, at);
-        const auto of_feature = [&](std::int64_t feature) {
-            const double* const output = tile.output + feature * row + at;
-            return means.of([&](int lane) { return S::get(output + lane); });
+        const auto output = [&](std::int64_t feature, int lane) {
+            return S::get(tile.output + feature * row + at + lane);
         };
-        lanes_to_rows<S, T>(of_feature, tile.value_dim, queries - at, tile.value_dim, rows);
+        put_quotients<S, T>(means_of<S, T>(tile, at), tile.one_block[at / lanes], output,
+                            tile.value_dim, queries - at, tile.value_dim, rows);
     }
 }
 
@@ -90,10 +125,10 @@ void average(const Tile<float>& tile, int v, const Rows& values, std::int64_t qu
     constexpr int lanes = Lanes<S, float>::count;
     // Registers hold that many sums: those of up to eight queries.
     constexpr int all_sums = 2 * S::tile_rows, at_once = all_sums < 8 ? all_sums : 8;
-    const auto means = means_of<S>(tile, v * lanes);
-    double reciprocals[std::size_t{lanes}];
-    S::put(reciprocals, means.low.reciprocal());
-    S::put(reciprocals + 8, means.high.reciprocal());
+    const Reciprocals<S> reciprocals(means_of<S>(tile, v * lanes));
+    float firsts[std::size_t{lanes}], rests[std::size_t{lanes}];
+    S::put(firsts, reciprocals.first);
+    S::put(rests, reciprocals.rest);
     const auto average_features = [&]<int vectors>(std::int64_t feature) {
         for (std::int64_t query = 0; query < queries; query += at_once) {
             Sums<S, float, at_once, vectors> sums;
@@ -104,15 +139,10 @@ void average(const Tile<float>& tile, int v, const Rows& values, std::int64_t qu
                 sums, meanwhile);
 #pragma GCC unroll 8
             for (int row = 0; row < at_once; ++row)
-                for (int i = 0; i < vectors && query + row < queries; ++i) {
-                    const auto reciprocal = S::all(reciprocals[query + row]);
-                    const auto output = [&](int lane) {
-                        return Mean<S, float>::times(eight_of<S>(sums.at[row][i], lane),
-                                                     reciprocal);
-                    };
+                for (int i = 0; i < vectors && query + row < queries; ++i)
                     S::put(rows + (query + row) * tile.value_dim + feature + i * lanes,
-                           S::join(output(0), output(8)));
-                }
+                           reciprocals.times(sums.at[row][i], S::all(firsts[query + row]),
+                                             S::all(rests[query + row])));
         }
     };
     constexpr int vectors = all_sums / at_once;
@@ -156,15 +186,12 @@ void accumulate_last(const Tile<float>& tile, const Rows& values, std::int64_t q
             sixteen.first = first;
             sum_features<S, float, vectors>(tile, values, first, first + some, sixteen);
             for (int v = 0; v * lanes < queries; ++v) {
-                const auto of_feature = [&](std::int64_t i) {
-                    return means[v].of([&](int lane) {
-                        const int at = v * lanes + lane;
-                        return joined_output<S>(tile, first + i, at,
-                                                S::get_wide(&sixteen.sums[i][at]));
-                    });
+                const auto output = [&](std::int64_t i, int lane) {
+                    const int at = v * lanes + lane;
+                    return joined_output<S>(tile, first + i, at, S::get_wide(&sixteen.sums[i][at]));
                 };
-                lanes_to_rows<S, float>(of_feature, some, queries - v * lanes, tile.value_dim,
-                                        rows + v * lanes * tile.value_dim + first);
+                put_quotients<S>(means[v], tile.one_block[v], output, some, queries - v * lanes,
+                                 tile.value_dim, rows + v * lanes * tile.value_dim + first);
             }
         }
     });

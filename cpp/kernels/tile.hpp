@@ -40,6 +40,8 @@ struct Tile {
     // How many keys of the block a vector meets, and none fewer than the one before, so that causal
     // queries do not score what they do not see. Where queries are few, the first is for all.
     std::int64_t keys[most_vectors];
+    // Lanes of each vector whose queries see keys of one block alone: their outputs are float32.
+    unsigned one_block[most_vectors];
 };
 
 // Attention of a tile in float32 or float64. A logit of -inf is masked: its weight is 0, as every

@@ -38,6 +38,7 @@ class TileTask {
                 false,
                 tiling.ahead(),
                 has_large_first_cache(),
+                {},
                 {}},
           keys_(tiling.keys_of(tile)), values_(tiling.values_of(tile)),
           divides_last_(!tiling.few() && a_.output != nullptr &&
@@ -67,6 +68,9 @@ class TileTask {
                 }
             });
         const Interval seen = seen_keys();
+        if constexpr (std::is_same_v<T, float>)
+            if (!tiling_.few())
+                find_one_blocks(seen);
         return {std::max(seen.begin, part.begin), std::min(seen.end, part.end)};
     }
 
@@ -241,6 +245,24 @@ class TileTask {
             return {0, a_.keys};
         }
         return {most.begin / block_step * block_step, most.end};
+    }
+
+    // Which queries see keys of one block alone, of those that the tile meets.
+    void find_one_blocks(Interval met) {
+        const auto is_one = [](Interval keys) {
+            return keys.begin >= keys.end || keys.begin / block_keys == (keys.end - 1) / block_keys;
+        };
+        if (is_one(met)) {
+            std::fill_n(tile_.one_block, most_vectors, ~0U);
+            return;
+        }
+        std::fill_n(tile_.one_block, most_vectors, 0U);
+        if (!is_one(fewest_))
+            return;
+        const std::int64_t lanes = tiling_.kernel().lanes;
+        each_query([&](const Stretch<T>& of, std::int64_t i) {
+            tile_.one_block[i / lanes] |= unsigned{is_one(seen(of, i))} << (i % lanes);
+        });
     }
 
     // Keys or values of a block where they are, or converted.

@@ -215,14 +215,22 @@ struct Memory {
 
     Tile<T> tile(int vectors, std::int64_t dim, std::int64_t value_dim, const T* queries,
                  std::int64_t keys) {
-        return {vectors,           dim,
-                value_dim,         queries,
-                logits.data(),     largest.data(),
-                smallest.data(),   maximum.data(),
-                sum.data(),        rescale.data(),
-                output.data(),     true,
-                Ahead::nothing,    false,
-                {keys, keys, keys}};
+        return {vectors,
+                dim,
+                value_dim,
+                queries,
+                logits.data(),
+                largest.data(),
+                smallest.data(),
+                maximum.data(),
+                sum.data(),
+                rescale.data(),
+                output.data(),
+                true,
+                Ahead::nothing,
+                false,
+                {keys, keys, keys},
+                {}};
     }
 };
 
@@ -330,6 +338,10 @@ void expect_same_last(const Kernels& kernels, int vectors, std::int64_t value_di
         attention.many.raise(tile);
         attention.many.weigh(tile);
         std::vector<float> at_once(elements, 7), in_two(elements, 7);
+        if (tile.empty)
+            std::fill_n(tile.one_block, 3, ~0U);
+        else
+            tile.one_block[1] = 0x1234;
         attention.lane.accumulate_last(tile, values, queries, at_once.data());
         attention.many.accumulate(tile, values);
         tile.empty = false;
