@@ -120,7 +120,7 @@ void score_some(const typename Data::Element* key, std::int64_t stride, const T*
             VectorOf<S, T> of_key[std::size_t{together}];
 #pragma GCC unroll 4
             for (int t = 0; t < together; ++t)
-                of_key[t] = load_key(row + t * stride + feature);
+                of_key[t] = S::read_once(load_key(row + t * stride + feature));
 #pragma GCC unroll 4
             for (int q = 0; q < queries; ++q) {
                 const auto of_query = load(query + q * dim + feature);
@@ -315,7 +315,7 @@ void add_features(const Rows& values, const T* weights, const T* seen, unsigned 
         VectorOf<S, T> value[std::size_t{vectors}];
 #pragma GCC unroll 8
         for (int v = 0; v < vectors; ++v)
-            value[v] = load(row + v * lanes);
+            value[v] = S::read_once(load(row + v * lanes));
 #pragma GCC unroll 4
         for (int q = 0; q < queries; ++q) {
             if constexpr (!all_seen)

@@ -347,6 +347,11 @@ struct Simd {
         return _mm256_blendv_epi8(to_bfloat16(v), _mm256_set1_epi16(0x7fc0), is_nan);
     }
 
+    // Where registers are few, to read from memory again is as well.
+    template <class Vector>
+    static Vector read_once(Vector v) {
+        return v;
+    }
     static F32 get(const float* p) { return {_mm256_loadu_ps(p), _mm256_loadu_ps(p + 8)}; }
     static F64 get(const double* p) { return {_mm256_loadu_pd(p), _mm256_loadu_pd(p + 4)}; }
     static U8 get(const std::uint8_t* p) {

@@ -254,6 +254,12 @@ struct Simd {
 
     static F32 get(const float* p) { return _mm512_loadu_ps(p); }
     static F64 get(const double* p) { return _mm512_loadu_pd(p); }
+    // v, which GCC would read from memory again for each use: two lines where it lies across them.
+    template <class Vector>
+    static Vector read_once(Vector v) {
+        __asm__("" : "+v"(v));
+        return v;
+    }
     static U8 get(const std::uint8_t* p) {
         return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
     }

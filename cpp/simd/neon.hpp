@@ -405,6 +405,11 @@ struct Simd {
         return {vbslq_u16(number(0), rounded.low, nan), vbslq_u16(number(2), rounded.high, nan)};
     }
 
+    // Where registers are few, to read from memory again is as well.
+    template <class Vector>
+    static Vector read_once(Vector v) {
+        return v;
+    }
     static F32 get(const float* p) {
         return each<F32>([=](int i) { return vld1q_f32(p + 4 * i); });
     }

@@ -297,6 +297,11 @@ struct Simd {
         });
     }
 
+    // Where registers are few, to read from memory again is as well.
+    template <class Vector>
+    static Vector read_once(Vector v) {
+        return v;
+    }
     static F32 get(const float* p) {
         return each<F32>([=](int i) { return p[i]; });
     }
