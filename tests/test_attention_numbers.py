@@ -203,6 +203,20 @@ def test_a_value_that_is_not_finite_spoils_its_column(
     np.testing.assert_array_equal(last[-1, 2], spoiled)
 
 
+@pytest.mark.parametrize("width", [5, 16])
+@pytest.mark.parametrize("keys", [1, 2, 3])
+@pytest.mark.parametrize("queries", [1, 60])
+@pytest.mark.parametrize("spoiled", [INF, -INF])
+@dtypes
+def test_infinity_divided_by_any_sum_is_infinite(
+    dtype: str, spoiled: float, queries: int, keys: int, width: int
+) -> None:
+    query, key = np.zeros((queries, 6), DTYPES[dtype]), np.zeros((keys, 6), DTYPES[dtype])
+    value = np.full((keys, width), spoiled, DTYPES[dtype])
+    output = rw.attention(query, key, value).astype(float)
+    np.testing.assert_array_equal(output, np.full((queries, width), spoiled))
+
+
 @dtypes
 def test_opposite_infinities_are_nan(dtype: str) -> None:
     query, key, value = rows((3, 6), dtype), rows((200, 6), dtype, 1), rows((200, 5), dtype, 2)
