@@ -212,12 +212,14 @@ print(results)
 def test_an_older_processor_gives_the_same_bits(run_python: RunPython, cpu: str, isa: str) -> None:
     here = run_python(DIGESTS)
     assert here.returncode == 0, here.stderr
+    # What the environment says of the processor here is not so there.
+    own = {k: v for k, v in os.environ.items() if not k.startswith(("ROPEWALK_", "OPENBLAS_"))}
     command = ["qemu-x86_64", "-cpu", cpu, sys.executable, "-X", "faulthandler", "-c", DIGESTS]
     # An instruction that the processor lacks ends every try; QEMU itself once ended one so.
     for _ in range(3):
         emulated = subprocess.run(
             command,
-            env={k: v for k, v in os.environ.items() if not k.startswith("ROPEWALK_")},
+            env=own,
             capture_output=True,
             text=True,
             timeout=120,
