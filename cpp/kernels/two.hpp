@@ -56,10 +56,6 @@ struct Two {
         return {S::max(a.first, b.first), S::max(a.second, b.second)};
     }
     template <class Pair>
-    static Pair scale(Pair v, Pair n) {
-        return {S::scale(v.first, n.first), S::scale(v.second, n.second)};
-    }
-    template <class Pair>
     static Pair scale_or_zero(Pair v, Pair n, Pair x, Pair least) {
         return {S::scale_or_zero(v.first, n.first, x.first, least.first),
                 S::scale_or_zero(v.second, n.second, x.second, least.second)};
