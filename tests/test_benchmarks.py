@@ -16,6 +16,7 @@ from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
+from benchmarks.__main__ import limited
 from benchmarks.figures import Figure, as_table
 from benchmarks.measure import Bench, check, interleaved, warm
 from benchmarks.parts import PARTS
@@ -186,6 +187,14 @@ def test_a_call_is_warmed_as_long_as_asked_and_once_at_least(seconds: float) -> 
     warm(lambda: made.append(None), seconds)
     assert time.perf_counter() - start >= seconds
     assert (len(made) == 1) == (seconds == 0)
+
+
+def test_rivals_choose_their_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENBLAS_CORETYPE", "Haswell")
+    with limited(1):
+        assert "OPENBLAS_CORETYPE" not in os.environ
+        assert os.environ["OPENBLAS_NUM_THREADS"] == "1"
+    assert os.environ["OPENBLAS_CORETYPE"] == "Haswell"
 
 
 def test_a_call_waits_for_what_another_left_behind(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -107,7 +107,8 @@ struct Eighths {
     static Vector rest(Vector n, Vector x) {
         return S::fma(n, S::all(-L::ln_2_rest), S::fma(n, S::all(-L::ln_2), x));
     }
-    // The last digits are such that e^x rises from float32 to float32.
+    // By mpmath.chebyfit, but for last digits, which are such that e^x rises from float32 to
+    // float32.
     void take_rest(Vector r) {
         q = S::fma(S::all(0x1.557e4p-3F), r, S::all(0x1.00229ap-1F));
         q = S::fma(q, r, S::all(0x1.001858p0F));
