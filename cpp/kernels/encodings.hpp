@@ -97,6 +97,34 @@ template <class Writer, unsigned blocks>
             exact->fill(exact, row_at(row, j, i), group, lanes);
 }
 
+// Comes to all groups of a row in order: visit(group, value, store). Where registers hold the
+// values of two groups, one is computed ahead of where the other is visited: processors look ahead
+// too little for the one to run beside the other by itself.
+template <class S, Layout layout, bool streamed, class Compute, class Visit>
+[[gnu::always_inline]] inline void each_group_ahead(const Table& table, Compute compute,
+                                                    Visit visit) {
+    using Value = decltype(compute(0));
+    const WholeGroup<S, layout, streamed> store;
+    const std::int64_t whole = table.pairs / group_pairs;
+    std::int64_t group = 0;
+    if constexpr (4 * sizeof(Value) <= S::registers * sizeof(typename S::F64)) {
+        if (whole > 2) {
+            Value even = compute(0);
+            for (; group + 2 < whole; group += 2) {
+                const Value odd = compute(group + 1);
+                visit(group, even, store);
+                even = compute(group + 2);
+                visit(group + 1, odd, store);
+            }
+            visit(group++, even, store);
+        }
+    }
+    for (; group < whole; ++group)
+        visit(group, compute(group), store);
+    if (const auto rest = static_cast<int>(table.pairs % group_pairs))
+        visit(whole, compute(whole), PartOfGroup<S, layout>{rest});
+}
+
 // Rows centre +- j of one block or two; groups of centres stand two apart.
 template <class S, class Writer, Layout layout, bool streamed, unsigned blocks>
 void fill_rows_at(const double* centres, const double* steps, const Table& table, std::int64_t row,
@@ -106,21 +134,27 @@ void fill_rows_at(const double* centres, const double* steps, const Table& table
     Place<Writer, layout> place[2 * blocks];
     for (unsigned i = 0; i < 2 * blocks; ++i)
         place[i] = Place<Writer, layout>::of_row(table, row_at(row, j, i), spare);
-    each_group<S, layout, streamed>(
-        table, [&](std::int64_t group, auto store) __attribute__((always_inline)) {
-            const double* const centre = centres + group * 2 * Row::group_doubles;
-            const double* const step = steps + group * Row::group_doubles;
-            const Around<Row, blocks> around(centre, step);
-            typename Writer::Doubt doubt;
-            place[0].write(group, around.value[0], writer, store, doubt);
-            place[1].write(group, around.value[1], writer, store, doubt);
-            if constexpr (blocks == 2) {
-                place[2].write(group, around.value[2], writer, store, doubt);
-                place[3].write(group, around.value[3], writer, store, doubt);
-            }
-            if (doubt.any()) [[unlikely]]
-                decide<Writer, blocks>(centre, step, row, j, group, exact);
-        });
+    const auto centre = [&](std::int64_t group) {
+        return centres + group * 2 * Row::group_doubles;
+    };
+    const auto step = [&](std::int64_t group) { return steps + group * Row::group_doubles; };
+    each_group_ahead<S, layout, streamed>(
+        table,
+        [&](std::int64_t group) __attribute__((always_inline)) {
+            return Around<Row, blocks>(centre(group), step(group));
+        },
+        [&](std::int64_t group, const Around<Row, blocks>& around, auto store)
+            __attribute__((always_inline)) {
+                typename Writer::Doubt doubt;
+                place[0].write(group, around.value[0], writer, store, doubt);
+                place[1].write(group, around.value[1], writer, store, doubt);
+                if constexpr (blocks == 2) {
+                    place[2].write(group, around.value[2], writer, store, doubt);
+                    place[3].write(group, around.value[3], writer, store, doubt);
+                }
+                if (doubt.any()) [[unlikely]]
+                    decide<Writer, blocks>(centre(group), step(group), row, j, group, exact);
+            });
 }
 
 template <class S, class Writer, Layout layout, bool streamed>

@@ -68,6 +68,9 @@ template <class S, Layout layout>
         return S::zip(cosine, sine);
 }
 
+// The lanes whose sine or cosine is among those, eight sines before eight cosines.
+constexpr unsigned either(unsigned values) { return (values | values >> group_pairs) & 0xff; }
+
 // A writer has
 //   Element, Row   the type in memory, and the rows it takes
 //   write          rounds, hands vectors to a store, adds to the doubt
@@ -99,7 +102,7 @@ struct Float32Writer {
         const F64 e = S::all(error);
         const auto below = S::join(S::sub(v.sine, e), S::sub(v.cosine, e));
         const auto above = S::join(S::add(v.sine, e), S::add(v.cosine, e));
-        return S::differ(below, above) ? 0xff : 0;
+        return either(S::differing(below, above));
     }
 };
 
@@ -145,7 +148,7 @@ struct HalfWriter {
         const F64 e = S::all(error);
         const auto below = S::join(to_odd(S::sub(v.sine, e)), to_odd(S::sub(v.cosine, e)));
         const auto above = S::join(to_odd(S::add(v.sine, e)), to_odd(S::add(v.cosine, e)));
-        return S::differ(To::template round<S>(below), To::template round<S>(above)) ? 0xff : 0;
+        return either(S::differing(To::template round<S>(below), To::template round<S>(above)));
     }
 
   private:

@@ -22,7 +22,9 @@ struct Plain {
     struct Value {
         F64 sine, cosine;
     };
-    static Value load(const double* p) { return {S::load(p), S::load(p + group_pairs)}; }
+    static Value load(const double* p) {
+        return {S::read_once(S::load(p)), S::read_once(S::load(p + group_pairs))};
+    }
     static void store(double* p, Value v) {
         S::store(p, v.sine);
         S::store(p + group_pairs, v.cosine);

@@ -49,7 +49,8 @@ void fill_progression(const Filling& filling, Stores stores, int threads) {
     }
     const Filling shifted = filling.shifted(std::max(shift, 0));
     const StepRows steps(*shifted.grouped, shifted.positions.step, shifted.precision());
-    const Progression progression(shifted, steps.rows(), shift < 0 ? Stores::cached : stores);
+    const Progression progression(shifted, steps.rows(), shift < 0 ? Stores::cached : stores,
+                                  threads);
     run_fillings(shifted, progression.tasks(), threads,
                  [&](std::int64_t task, const Workspace& workspace) {
                      progression.fill_task(task, workspace);

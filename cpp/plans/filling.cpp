@@ -68,7 +68,8 @@ void Filling::fill_rows(std::int64_t begin, std::int64_t end, const Workspace& w
     const std::int64_t stride = group_pairs * (precision() == Precision::plain ? 2 : 4);
     double* const values = workspace.row();
     for (std::int64_t row = begin; row < end; ++row) {
-        grouped->evaluate(positions, row, precision(), factor, values);
+        if (!is_origin(row)) // whose values need not be evaluated
+            grouped->evaluate(positions, row, precision(), factor, values);
         fill_row(values, stride, row, Stores::cached);
     }
 }

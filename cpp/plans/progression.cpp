@@ -1,5 +1,7 @@
 #include "plans/progression.hpp"
 
+#include <algorithm>
+#include <bit>
 #include <cstdlib>
 
 namespace ropewalk {
@@ -8,16 +10,20 @@ namespace {
 // Keeps first + step * row within 64 bits for whole blocks at both ends.
 constexpr std::int64_t longest_step = std::int64_t{1} << 40;
 
-constexpr std::int64_t task_blocks = 8;
-constexpr std::int64_t task_rows = task_blocks * block_rows;
-static_assert(GroupedFrequencies::super_blocks % task_blocks == 0 && task_blocks % 2 == 0);
+// A whole super-block, whose anchor is evaluated once then; for several threads a part, so that
+// each has some.
+std::int64_t blocks_of_tasks(std::int64_t rows, int threads) {
+    if (threads == 1)
+        return GroupedFrequencies::super_blocks;
+    const auto share = static_cast<std::uint64_t>(rows / block_rows / (4 * threads));
+    return std::clamp<std::int64_t>(static_cast<std::int64_t>(std::bit_floor(share)), 4,
+                                    GroupedFrequencies::super_blocks);
+}
+static_assert(std::has_single_bit(unsigned{GroupedFrequencies::super_blocks}));
 
 std::int64_t floor_div(std::int64_t a, std::int64_t b) {
     return a / b - static_cast<std::int64_t>(a % b != 0 && (a < 0) != (b < 0));
 }
-
-// Centres stand in the middle of their blocks.
-std::int64_t task_of(std::int64_t index) { return floor_div(index + reach, task_rows); }
 
 } // namespace
 
@@ -35,10 +41,16 @@ StepRows::StepRows(const GroupedFrequencies& grouped, std::int64_t step, Precisi
 }
 
 Progression::Progression(const Filling& filling, const GroupedFrequencies::Rows& rows,
-                         Stores stores)
-    : filling_(filling), rows_(rows), stores_(stores), step_(filling.positions.step),
+                         Stores stores, int threads)
+    : filling_(filling), rows_(rows), stores_(stores),
+      task_blocks_(blocks_of_tasks(filling.table.rows, threads)), step_(filling.positions.step),
       index_(floor_div(filling.positions.first, step_)),
       origin_(filling.positions.first - index_ * step_) {}
+
+// Centres stand in the middle of their blocks.
+std::int64_t Progression::task_of(std::int64_t index) const {
+    return floor_div(index + reach, task_blocks_ * block_rows);
+}
 
 std::int64_t Progression::tasks() const {
     return task_of(index_ + filling_.table.rows - 1) - task_of(index_) + 1;
@@ -64,13 +76,13 @@ void Progression::fill_task(std::int64_t number, const Workspace& workspace) con
     const std::int64_t group_doubles = precision == Precision::plain ? 16 : 32;
 
     double* const anchor = workspace.row();
-    const std::int64_t start = (task_of(index_) + number) * task_rows;
+    const std::int64_t start = (task_of(index_) + number) * task_blocks_ * block_rows;
     const std::int64_t super = floor_div(start, GroupedFrequencies::super_rows);
     const std::int64_t anchor_row = super * GroupedFrequencies::super_rows;
     grouped.evaluate({2, origin_ + step_ * anchor_row, step_}, 0, precision, filling_.factor,
                      anchor);
     const std::int64_t first_block = (start - anchor_row) / block_rows;
-    for (std::int64_t block = first_block; block < first_block + task_blocks; block += 2) {
+    for (std::int64_t block = first_block; block < first_block + task_blocks_; block += 2) {
         const std::int64_t row = anchor_row + block * block_rows - index_;
         if (row + block_rows + reach < 0 || row - reach >= filling_.table.rows)
             continue;
@@ -101,7 +113,7 @@ void fill_stretches(const Filling& filling, std::int64_t begin, std::int64_t end
             const Position first = filling.positions.at(row);
             const auto size = static_cast<std::int64_t>(first.magnitude);
             const Filling part = filling.part(row, {length, first.negative ? -size : size, 1});
-            Progression(part, filling.grouped->unit_rows(filling.precision()), Stores::cached)
+            Progression(part, filling.grouped->unit_rows(filling.precision()), Stores::cached, 1)
                 .fill_all(workspace);
             pending = row + length;
         }

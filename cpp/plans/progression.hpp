@@ -32,9 +32,9 @@ class StepRows {
 // the others follow from it by one turn each.
 class Progression {
   public:
-    Progression(const Filling& filling, const GroupedFrequencies::Rows& rows, Stores stores);
+    Progression(const Filling& filling, const GroupedFrequencies::Rows& rows, Stores stores,
+                int threads);
 
-    // Part of a super-block, so that small tables too have work for several threads.
     std::int64_t tasks() const;
     void fill_task(std::int64_t number, const Workspace& workspace) const;
     void fill_all(const Workspace& workspace) const;
@@ -43,9 +43,12 @@ class Progression {
     static std::int64_t rows_before(const Positions& positions);
 
   private:
+    std::int64_t task_of(std::int64_t index) const;
+
     const Filling& filling_;
     const GroupedFrequencies::Rows& rows_;
     Stores stores_;
+    std::int64_t task_blocks_; // divide a super-block
     std::int64_t step_, index_, origin_;
 };
 

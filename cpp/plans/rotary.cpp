@@ -374,7 +374,7 @@ std::optional<TableRows> kept_table(const Kernels& kernels, const Frequencies& f
         Scratch memory((count * row_bytes + line) / 8);
         const Filling filling(kernels, frequencies, {count, 0, 1}, 1.0, Type::float32, layout,
                               table_in(memory));
-        Progression(filling, filling.grouped->unit_rows(Precision::plain), Stores::cached)
+        Progression(filling, filling.grouped->unit_rows(Precision::plain), Stores::cached, 1)
             .fill_all(Workspace(filling));
         return memory;
     });
@@ -439,7 +439,7 @@ void rotate(const Kernels& kernels, const Frequencies& frequencies, const Positi
         const Filling part =
             whole.elsewhere(mine.first(), mine.second(), rows.part(own.begin, own.size()));
         if (in_blocks)
-            Progression(part, steps->rows(), Stores::cached).fill_all(workspace);
+            Progression(part, steps->rows(), Stores::cached, 1).fill_all(workspace);
         else if (rows.in_array())
             fill_stretches(part, 0, own.size(), workspace);
         else

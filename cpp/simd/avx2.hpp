@@ -114,15 +114,18 @@ struct Simd {
         return _mm256_permute4x64_epi64(
             _mm256_packus_epi32(high_word(word.low), high_word(word.high)), 0b11011000);
     }
-    static bool differ(F32 a, F32 b) {
+    static unsigned differing(F32 a, F32 b) {
         const U32 x = bits(a), y = bits(b);
-        const __m256i unequal =
-            _mm256_or_si256(_mm256_xor_si256(x.low, y.low), _mm256_xor_si256(x.high, y.high));
-        return _mm256_testz_si256(unequal, unequal) == 0;
+        const auto equal = [](__m256i i, __m256i j) {
+            return _mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpeq_epi32(i, j)));
+        };
+        return 0xffffU ^ static_cast<unsigned>(equal(x.low, y.low) | (equal(x.high, y.high) << 8));
     }
-    static bool differ(U16 a, U16 b) {
-        const __m256i unequal = _mm256_xor_si256(a, b);
-        return _mm256_testz_si256(unequal, unequal) == 0;
+    static unsigned differing(U16 a, U16 b) {
+        const __m256i equal = _mm256_cmpeq_epi16(a, b);
+        const __m128i bytes =
+            _mm_packs_epi16(_mm256_castsi256_si128(equal), _mm256_extracti128_si256(equal, 1));
+        return 0xffffU ^ static_cast<unsigned>(_mm_movemask_epi8(bytes));
     }
 
     static F32 mul(F32 a, F32 b) {
@@ -294,6 +297,8 @@ struct Simd {
         for (int i = 0; i < count; ++i)
             p[i] = sum(v[i]);
     }
+    // Registers there are for vectors of eight doubles.
+    static constexpr int registers = 8;
     // Rows of a register tile of three vectors each, and of one of as many rows as vectors.
     static constexpr int tile_rows = 2, few_rows = 2;
     // Vectors of which powers of e are taken by turns.

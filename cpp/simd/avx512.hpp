@@ -73,8 +73,8 @@ struct Simd {
         const U32 carry = _mm512_add_epi32(last, _mm512_set1_epi32(0x7fff));
         return high_words(_mm512_add_epi32(word, carry));
     }
-    static bool differ(F32 a, F32 b) { return _mm512_cmpneq_epi32_mask(bits(a), bits(b)) != 0; }
-    static bool differ(U16 a, U16 b) { return _mm256_cmpneq_epi16_mask(a, b) != 0; }
+    static unsigned differing(F32 a, F32 b) { return _mm512_cmpneq_epi32_mask(bits(a), bits(b)); }
+    static unsigned differing(U16 a, U16 b) { return _mm256_cmpneq_epi16_mask(a, b); }
 
     static F32 mul(F32 a, F32 b) { return _mm512_mul_ps(a, b); }
     static F32 fma(F32 a, F32 b, F32 c) { return _mm512_fmadd_ps(a, b, c); }
@@ -215,6 +215,8 @@ struct Simd {
         for (int i = 0; i < count; ++i)
             p[i] = sum(v[i]);
     }
+    // Registers there are for vectors of eight doubles.
+    static constexpr int registers = 32;
     // Rows of a register tile of three vectors each, and of one of as many rows as vectors.
     static constexpr int tile_rows = 8, few_rows = 4;
     // Vectors of which powers of e are taken by turns.

@@ -142,15 +142,20 @@ struct Simd {
         };
         return {half(0), half(2)};
     }
-    static bool differ(F32 a, F32 b) {
+    static unsigned differing(F32 a, F32 b) {
         const U32 x = bits(a), y = bits(b);
-        uint32x4_t unequal = vdupq_n_u32(0);
+        const uint32x4_t bit = {1, 2, 4, 8};
+        unsigned lanes = 0;
         for (int i = 0; i < 4; ++i)
-            unequal = vorrq_u32(unequal, veorq_u32(x.part[i], y.part[i]));
-        return vmaxvq_u32(unequal) != 0;
+            lanes |= vaddvq_u32(vbicq_u32(bit, vceqq_u32(x.part[i], y.part[i]))) << 4 * i;
+        return lanes;
     }
-    static bool differ(U16 a, U16 b) {
-        return vmaxvq_u16(vorrq_u16(veorq_u16(a.low, b.low), veorq_u16(a.high, b.high))) != 0;
+    static unsigned differing(U16 a, U16 b) {
+        const uint16x8_t bit = {1, 2, 4, 8, 16, 32, 64, 128};
+        const auto lanes = [&](uint16x8_t x, uint16x8_t y) {
+            return static_cast<unsigned>(vaddvq_u16(vbicq_u16(bit, vceqq_u16(x, y))));
+        };
+        return lanes(a.low, b.low) | lanes(a.high, b.high) << 8;
     }
 
     static F32 mul(F32 a, F32 b) {
@@ -341,6 +346,8 @@ struct Simd {
         for (int i = 0; i < count; ++i)
             p[i] = sum(v[i]);
     }
+    // Registers there are for vectors of eight doubles.
+    static constexpr int registers = 8;
     // Rows of a register tile of three vectors each, and of one of as many rows as vectors.
     static constexpr int tile_rows = 1, few_rows = 2;
     // Vectors of which powers of e are taken by turns.

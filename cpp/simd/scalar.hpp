@@ -82,9 +82,10 @@ struct Simd {
         return each<F64>([&](int lane) { return p[4 * i.at[lane]]; });
     }
     // Bit i is set where lane i differs.
-    static unsigned differing(F64 a, F64 b) {
+    template <class T, std::size_t N>
+    static unsigned differing(Lanes<T, N> a, Lanes<T, N> b) {
         unsigned lanes = 0;
-        for (int i = 0; i < 8; ++i)
+        for (std::size_t i = 0; i < N; ++i)
             lanes |= static_cast<unsigned>(a.at[i] != b.at[i]) << i;
         return lanes;
     }
@@ -114,14 +115,7 @@ struct Simd {
                                               16);
         });
     }
-    static bool differ(F32 a, F32 b) { return differ(bits(a), bits(b)); }
-    template <class T>
-    static bool differ(Lanes<T, 16> a, Lanes<T, 16> b) {
-        bool result = false;
-        for (int i = 0; i < 16; ++i)
-            result |= a.at[i] != b.at[i];
-        return result;
-    }
+    static unsigned differing(F32 a, F32 b) { return differing(bits(a), bits(b)); }
 
     static F32 mul(F32 a, F32 b) {
         return each<F32>([&](int i) { return a.at[i] * b.at[i]; });
@@ -252,6 +246,8 @@ struct Simd {
         for (int i = 0; i < count; ++i)
             p[i] = sum(v[i]);
     }
+    // Registers there are for vectors of eight doubles.
+    static constexpr int registers = 0;
     // Rows of a register tile of three vectors each, and of one of as many rows as vectors.
     static constexpr int tile_rows = 1, few_rows = 1;
     // Vectors of which powers of e are taken by turns.
