@@ -603,6 +603,39 @@ def test_a_block_of_which_one_head_sees_the_beginning_is_looked_at_to_its_end() 
             assert_same_bits(rw.attention(query, key, spoiled, **places), expected)
 
 
+@dtypes
+@pytest.mark.parametrize("queries", [3, 40, 150])
+@pytest.mark.parametrize("hidden", [NAN, INF])
+def test_values_that_some_queries_see_may_be_anything_for_the_others(
+    queries: int, hidden: float, dtype: str
+) -> None:
+    query, key, value = (rows((queries, 16), dtype, seed) for seed in range(3))
+    for options in ({"causal": True}, {"window": (5, 0)}, {"window": (0, 5)}, {"window": (5, 5)}):
+        expected = rw.attention(query, key, value, **options)
+        for i in {0, queries // 2, queries - 1}:
+            spoiled = value.copy()
+            spoiled[i] = hidden
+            actual = rw.attention(query, key, spoiled, **options)
+            before, after = options.get("window", (queries, 0))
+            seen = (np.arange(queries) >= i - after) & (np.arange(queries) <= i + before)
+            assert not np.isfinite(actual[seen].astype(float)).any()
+            assert_same_bits(actual[~seen], expected[~seen])
+
+
+@dtypes
+@pytest.mark.parametrize("queries", [3, 40])
+def test_what_a_mask_or_an_infinite_key_hides_may_be_nan_beside_what_is_out_of_sight(
+    queries: int, dtype: str
+) -> None:
+    query, key, value = (rows((queries, 16), dtype, seed) for seed in range(3))
+    query, mask = np.abs(query) + 1, np.arange(queries) != 1
+    expected = rw.attention(query, key, value, mask=mask, causal=True)
+    value[1] = NAN
+    assert_same_bits(rw.attention(query, key, value, mask=mask, causal=True), expected)
+    key[1] = -INF
+    assert_same_bits(rw.attention(query, key, value, causal=True), expected)
+
+
 def test_heads_whose_places_run_on_keep_their_slopes() -> None:
     query, key = rows((2, 10, 8)), rows((16, 8), seed=1)
     slopes, offsets = [1.0, 0.25], [0, 10]

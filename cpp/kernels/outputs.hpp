@@ -135,8 +135,8 @@ void average(const Tile<float>& tile, int v, const Rows& values, std::int64_t qu
             const Nothing meanwhile;
             multiply<S, float, at_once, vectors, 0>(
                 tile.logits + v * lanes + query, 1, tile.vectors * lanes,
-                static_cast<const float*>(values.first) + feature, values.stride, tile.keys[v],
-                sums, meanwhile);
+                static_cast<const float*>(values.first) + feature, values.stride,
+                query + at_once <= lanes / 2 ? tile.half_keys[v] : tile.keys[v], sums, meanwhile);
 #pragma GCC unroll 8
             for (int row = 0; row < at_once; ++row)
                 for (int i = 0; i < vectors && query + row < queries; ++i)

@@ -40,6 +40,7 @@ struct Tile {
     // How many keys of the block a vector meets, and none fewer than the one before, so that causal
     // queries do not score what they do not see. Where queries are few, the first is for all.
     std::int64_t keys[most_vectors];
+    std::int64_t half_keys[most_vectors]; // that the first half of its lanes meets
     // Lanes of each vector whose queries see keys of one block alone: their outputs are float32.
     unsigned one_block[most_vectors];
 };

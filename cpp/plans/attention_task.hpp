@@ -39,6 +39,7 @@ class TileTask {
                 tiling.ahead(),
                 has_large_first_cache(),
                 {},
+                {},
                 {}},
           keys_(tiling.keys_of(tile)), values_(tiling.values_of(tile)),
           divides_last_(!tiling.few() && a_.output != nullptr &&
@@ -76,8 +77,11 @@ class TileTask {
 
     void meet(Interval block, bool fetches, bool last) {
         const std::int64_t keys = block.end - block.begin;
-        for (int i = 0; i < most_vectors; ++i)
+        for (int i = 0; i < most_vectors; ++i) {
             tile_.keys[i] = std::clamp(ends_[i] - block.begin, std::int64_t{0}, keys);
+            tile_.half_keys[i] =
+                std::clamp(half_ends_[i] - block.begin, std::int64_t{0}, tile_.keys[i]);
+        }
         const Rows keys_there = rows(keys_, a_.dim, block, room_.keys);
         const Rows values = rows(values_, a_.value_dim, block, room_.values);
         kernel_.score(tile_, keys_there, static_cast<T>(a_.scale), fetches ? &values : nullptr);
@@ -89,13 +93,20 @@ class TileTask {
             add_bias(block);
         if (a_.slopes.data != nullptr)
             add_slopes(block);
-        if (block.begin < fewest_.begin || block.end > fewest_.end)
+        Interval hidden = block; // those that some query may not see
+        if (block.begin < fewest_.begin || block.end > fewest_.end) {
+            if (a_.mask.data == nullptr && !any_masked())
+                hidden = outside(fewest_, block);
             hide_unseen(block);
+        }
         if (a_.mask.data != nullptr)
             hide_masked(block);
         show(a_.stages.biased != nullptr ? a_.stages.biased : a_.stages.weights, block);
         // Zero times NaN is NaN: values of masked keys must not be multiplied.
-        const bool selective = kernel_.raise(tile_) && !tiling_.all_finite(index_, block, values);
+        const bool selective =
+            kernel_.raise(tile_) && !tiling_.all_finite(index_, hidden,
+                                                        part_of(values, hidden.begin - block.begin,
+                                                                hidden.end - hidden.begin));
         if (selective)
             std::copy_n(room_.logits, block_keys * padded_, room_.unweighed);
         kernel_.weigh(tile_);
@@ -230,11 +241,16 @@ class TileTask {
         for (std::int64_t k = 0; k < stretches_; ++k) {
             const Stretch<T>& of = room_.stretches[k];
             for (std::int64_t i = of.first; i < of.end;) {
-                const std::int64_t vector = i / lanes;
+                const std::int64_t vector = i / lanes, middle = vector * lanes + lanes / 2;
+                const bool in_first_half = i < middle;
                 const Interval first = seen(of, i);
                 i = std::min(of.end, (vector + 1) * lanes);
                 const Interval last = seen(of, i - 1);
                 fewest_ = {std::max(fewest_.begin, last.begin), std::min(fewest_.end, first.end)};
+                if (in_first_half)
+                    half_ends_[vector] = std::max(
+                        most.end,
+                        first.end == last.end ? last.end : seen(of, std::min(i, middle) - 1).end);
                 if (first.begin < last.end)
                     most = {std::min(most.begin, first.begin), std::max(most.end, last.end)};
                 ends_[vector] = most.end;
@@ -242,6 +258,7 @@ class TileTask {
         }
         if (a_.stages.weights != nullptr) { // stages show what is masked too
             std::fill_n(ends_, most_vectors, a_.keys);
+            std::fill_n(half_ends_, most_vectors, a_.keys);
             return {0, a_.keys};
         }
         return {most.begin / block_step * block_step, most.end};
@@ -263,6 +280,25 @@ class TileTask {
         each_query([&](const Stretch<T>& of, std::int64_t i) {
             tile_.one_block[i / lanes] |= unsigned{is_one(seen(of, i))} << (i % lanes);
         });
+    }
+
+    bool any_masked() const {
+        bool any = false;
+        for (std::int64_t i = 0; i < padded_; ++i)
+            any |= room_.smallest[i] == -infinity;
+        return any;
+    }
+    // The keys of a block before and behind those, and between them where there are both.
+    static Interval outside(Interval those, Interval block) {
+        return {block.begin < those.begin ? block.begin : std::max(block.begin, those.end),
+                block.end > those.end ? block.end : std::min(block.end, those.begin)};
+    }
+
+    Rows part_of(const Rows& rows, std::int64_t begin, std::int64_t count) const {
+        const std::int64_t bytes =
+            tiling_.converts() ? std::int64_t{sizeof(T)} : tiling_.key_bytes();
+        return {static_cast<const char*>(rows.first) + begin * rows.stride * bytes, rows.stride,
+                count};
     }
 
     // Keys or values of a block where they are, or converted.
@@ -453,8 +489,8 @@ class TileTask {
     bool divides_last_;    // as it accumulates the last block
     bool written_ = false; // the output
     Interval fewest_{};    // keys that all queries of the tile see
-    // Behind which no query of a vector, and of those before it, sees a key.
-    std::int64_t ends_[most_vectors]{};
+    // Behind which no query of a vector, or of its first half, and of those before it, sees a key.
+    std::int64_t ends_[most_vectors]{}, half_ends_[most_vectors]{};
 };
 
 // Tiles that meet the same keys, block by block: a block that one has read is near for the others.

@@ -230,6 +230,7 @@ struct Memory {
                 Ahead::nothing,
                 false,
                 {keys, keys, keys},
+                {keys, keys, keys},
                 {}};
     }
 };
@@ -319,7 +320,8 @@ std::vector<T> attended(const Kernels& kernels) {
 }
 
 // To accumulate the last block and to divide in one gives what two steps give, whether a block came
-// before or not; all but one of the queries are wanted, and vectors meet fewer keys than the next.
+// before or not; all but one of the queries are wanted, and vectors meet fewer keys than the next,
+// as do their first halves.
 void expect_same_last(const Kernels& kernels, int vectors, std::int64_t value_dim) {
     const auto& attention = kernels.float32.attention;
     constexpr std::int64_t dim = 5, keys = 29;
@@ -332,9 +334,19 @@ void expect_same_last(const Kernels& kernels, int vectors, std::int64_t value_di
     Tile<float> tile = memory.tile(vectors, dim, value_dim, query.data(), keys);
     for (int i = 0; i < vectors - 1; ++i)
         tile.keys[i] = 11 + i;
+    std::vector<float> begin(lanes, 0), end(lanes);
+    for (std::size_t i = 0; i < lanes; ++i) {
+        const auto lane = static_cast<std::int64_t>(i);
+        const std::int64_t vector = lane / attention.lanes, in_vector = lane % attention.lanes;
+        tile.half_keys[vector] = 5 + vector;
+        end[i] = static_cast<float>(in_vector < attention.lanes / 2 ? tile.half_keys[vector]
+                                                                    : tile.keys[vector]);
+    }
     const auto elements = static_cast<std::size_t>((queries + 1) * value_dim);
     for (int block = 0; block < 2; ++block) {
         attention.many.score(tile, rows, static_cast<float>(1 + block), nullptr);
+        attention.lane.hide_outside(tile, 0, keys, begin.data(), end.data());
+        attention.many.find_extremes(tile);
         attention.many.raise(tile);
         attention.many.weigh(tile);
         std::vector<float> at_once(elements, 7), in_two(elements, 7);
