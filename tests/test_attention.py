@@ -610,14 +610,17 @@ def test_values_that_some_queries_see_may_be_anything_for_the_others(
     queries: int, hidden: float, dtype: str
 ) -> None:
     query, key, value = (rows((queries, 16), dtype, seed) for seed in range(3))
-    for options in ({"causal": True}, {"window": (5, 0)}, {"window": (0, 5)}, {"window": (5, 5)}):
-        expected = rw.attention(query, key, value, **options)
+    for window in ((None, 0), (5, 0), (0, 5), (5, 5)):
+        expected = rw.attention(query, key, value, window=window)
         for i in {0, queries // 2, queries - 1}:
             spoiled = value.copy()
             spoiled[i] = hidden
-            actual = rw.attention(query, key, spoiled, **options)
-            before, after = options.get("window", (queries, 0))
-            seen = (np.arange(queries) >= i - after) & (np.arange(queries) <= i + before)
+            actual = rw.attention(query, key, spoiled, window=window)
+            after_key = np.arange(queries) - i
+            before, after = window
+            seen = after_key >= -after
+            if before is not None:
+                seen &= after_key <= before
             assert not np.isfinite(actual[seen].astype(float)).any()
             assert_same_bits(actual[~seen], expected[~seen])
 
