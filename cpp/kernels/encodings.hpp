@@ -4,6 +4,7 @@
 // for each frequency and position, whichever way it was reached.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "kernels/rounding.hpp"
@@ -15,14 +16,32 @@ using ropewalk::block_rows;
 using ropewalk::reach;
 using ropewalk::Table;
 
-// Comes to all groups of a row in order: visit(group, store).
-template <class S, Layout layout, bool streamed, class Visit>
-[[gnu::always_inline]] inline void each_group(const Table& table, Visit visit) {
+// Comes to all groups of a row in order: visit(group, value, store). Where registers hold the
+// values of two groups, one is computed ahead of where the other is visited: processors look ahead
+// too little for the one to run beside the other by itself.
+template <class S, Layout layout, bool streamed, class Compute, class Visit>
+[[gnu::always_inline]] inline void each_group(const Table& table, Compute compute, Visit visit) {
+    using Value = decltype(compute(0));
+    const WholeGroup<S, layout, streamed> store;
     const std::int64_t whole = table.pairs / group_pairs;
-    for (std::int64_t group = 0; group < whole; ++group)
-        visit(group, WholeGroup<S, layout, streamed>{});
+    std::int64_t group = 0;
+    constexpr std::size_t values = 2 * sizeof(Value) / sizeof(typename S::F64);
+    if constexpr (2 * values <= S::registers) { // half of them are for what visits need
+        if (whole > 2) {
+            Value even = compute(0);
+            for (; group + 2 < whole; group += 2) {
+                const Value odd = compute(group + 1);
+                visit(group, even, store);
+                even = compute(group + 2);
+                visit(group + 1, odd, store);
+            }
+            visit(group++, even, store);
+        }
+    }
+    for (; group < whole; ++group)
+        visit(group, compute(group), store);
     if (const auto rest = static_cast<int>(table.pairs % group_pairs))
-        visit(whole, PartOfGroup<S, layout>{rest});
+        visit(whole, compute(whole), PartOfGroup<S, layout>{rest});
 }
 
 // Where the groups of one row go.
@@ -59,14 +78,17 @@ void fill_row(const double* values, std::int64_t stride, const Table& table, std
     using Row = typename Writer::Row;
     const Writer writer(exact);
     const auto place = Place<Writer, layout>::of_row(table, row, nullptr);
-    each_group<S, layout, streamed>(table, [&](std::int64_t group, auto store) {
-        const typename Row::Value v = Row::load(values + group * stride);
-        typename Writer::Doubt doubt;
-        place.write(group, v, writer, store, doubt);
-        if (doubt.any())
-            if (const unsigned lanes = writer.undecided(v))
-                exact->fill(exact, row, group, lanes);
-    });
+    each_group<S, layout, streamed>(
+        table,
+        [&](std::int64_t group)
+            __attribute__((always_inline)) { return Row::load(values + group * stride); },
+        [&](std::int64_t group, typename Row::Value v, auto store) __attribute__((always_inline)) {
+            typename Writer::Doubt doubt;
+            place.write(group, v, writer, store, doubt);
+            if (doubt.any())
+                if (const unsigned lanes = writer.undecided(v))
+                    exact->fill(exact, row, group, lanes);
+        });
 }
 
 // The values of one group in the rows centre +- j of one block or two.
@@ -97,34 +119,6 @@ template <class Writer, unsigned blocks>
             exact->fill(exact, row_at(row, j, i), group, lanes);
 }
 
-// Comes to all groups of a row in order: visit(group, value, store). Where registers hold the
-// values of two groups, one is computed ahead of where the other is visited: processors look ahead
-// too little for the one to run beside the other by itself.
-template <class S, Layout layout, bool streamed, class Compute, class Visit>
-[[gnu::always_inline]] inline void each_group_ahead(const Table& table, Compute compute,
-                                                    Visit visit) {
-    using Value = decltype(compute(0));
-    const WholeGroup<S, layout, streamed> store;
-    const std::int64_t whole = table.pairs / group_pairs;
-    std::int64_t group = 0;
-    if constexpr (4 * sizeof(Value) <= S::registers * sizeof(typename S::F64)) {
-        if (whole > 2) {
-            Value even = compute(0);
-            for (; group + 2 < whole; group += 2) {
-                const Value odd = compute(group + 1);
-                visit(group, even, store);
-                even = compute(group + 2);
-                visit(group + 1, odd, store);
-            }
-            visit(group++, even, store);
-        }
-    }
-    for (; group < whole; ++group)
-        visit(group, compute(group), store);
-    if (const auto rest = static_cast<int>(table.pairs % group_pairs))
-        visit(whole, compute(whole), PartOfGroup<S, layout>{rest});
-}
-
 // Rows centre +- j of one block or two; groups of centres stand two apart.
 template <class S, class Writer, Layout layout, bool streamed, unsigned blocks>
 void fill_rows_at(const double* centres, const double* steps, const Table& table, std::int64_t row,
@@ -138,7 +132,7 @@ void fill_rows_at(const double* centres, const double* steps, const Table& table
         return centres + group * 2 * Row::group_doubles;
     };
     const auto step = [&](std::int64_t group) { return steps + group * Row::group_doubles; };
-    each_group_ahead<S, layout, streamed>(
+    each_group<S, layout, streamed>(
         table,
         [&](std::int64_t group) __attribute__((always_inline)) {
             return Around<Row, blocks>(centre(group), step(group));

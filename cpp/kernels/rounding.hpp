@@ -68,8 +68,8 @@ template <class S, Layout layout>
         return S::zip(cosine, sine);
 }
 
-// The lanes whose sine or cosine is among those, eight sines before eight cosines.
-constexpr unsigned either(unsigned values) { return (values | values >> group_pairs) & 0xff; }
+// The pairs that have a sine or a cosine among those values, eight sines before eight cosines.
+constexpr unsigned pairs_of(unsigned values) { return (values | values >> group_pairs) & 0xff; }
 
 // A writer has
 //   Element, Row   the type in memory, and the rows it takes
@@ -102,7 +102,7 @@ struct Float32Writer {
         const F64 e = S::all(error);
         const auto below = S::join(S::sub(v.sine, e), S::sub(v.cosine, e));
         const auto above = S::join(S::add(v.sine, e), S::add(v.cosine, e));
-        return either(S::differing(below, above));
+        return pairs_of(S::differing(below, above));
     }
 };
 
@@ -148,7 +148,7 @@ struct HalfWriter {
         const F64 e = S::all(error);
         const auto below = S::join(to_odd(S::sub(v.sine, e)), to_odd(S::sub(v.cosine, e)));
         const auto above = S::join(to_odd(S::add(v.sine, e)), to_odd(S::add(v.cosine, e)));
-        return either(S::differing(To::template round<S>(below), To::template round<S>(above)));
+        return pairs_of(S::differing(To::template round<S>(below), To::template round<S>(above)));
     }
 
   private:

@@ -10,8 +10,8 @@ namespace {
 // Keeps first + step * row within 64 bits for whole blocks at both ends.
 constexpr std::int64_t longest_step = std::int64_t{1} << 40;
 
-// A whole super-block, whose anchor is evaluated once then; for several threads a part, so that
-// each has some.
+// A whole super-block, whose anchor each task evaluates; for several threads parts, so that each
+// has some, but not the smallest ones.
 std::int64_t blocks_of_tasks(std::int64_t rows, int threads) {
     if (threads == 1)
         return GroupedFrequencies::super_blocks;

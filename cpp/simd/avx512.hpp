@@ -3,6 +3,7 @@
 
 #include <immintrin.h>
 
+#include <cstddef>
 #include <cstdint>
 
 // An unnamed namespace, as in every Simd header: a target's code must have no name that another
@@ -215,8 +216,8 @@ struct Simd {
         for (int i = 0; i < count; ++i)
             p[i] = sum(v[i]);
     }
-    // Registers there are for vectors of eight doubles.
-    static constexpr int registers = 32;
+    // Vectors of eight doubles that registers hold.
+    static constexpr std::size_t registers = 32;
     // Rows of a register tile of three vectors each, and of one of as many rows as vectors.
     static constexpr int tile_rows = 8, few_rows = 4;
     // Vectors of which powers of e are taken by turns.

@@ -346,8 +346,8 @@ struct Simd {
         for (int i = 0; i < count; ++i)
             p[i] = sum(v[i]);
     }
-    // Registers there are for vectors of eight doubles.
-    static constexpr int registers = 8;
+    // Vectors of eight doubles that registers hold.
+    static constexpr std::size_t registers = 8;
     // Rows of a register tile of three vectors each, and of one of as many rows as vectors.
     static constexpr int tile_rows = 1, few_rows = 2;
     // Vectors of which powers of e are taken by turns.
