@@ -34,6 +34,19 @@ void with_vectors(int vectors, Function function) {
         function.template operator()<static_cast<int>(most_vectors)>();
 }
 
+// Rows of a register tile of so many vectors: fewer than eight sums would wait for each other.
+template <class S, int vectors>
+constexpr int rows_with = vectors == 1 && S::tile_rows < 8 ? 2 * S::tile_rows : S::tile_rows;
+
+// function<rows>(first) of so many rows at a time, then of half as many of those that are left.
+template <int rows, class Function>
+void each_rows(std::int64_t first, std::int64_t end, Function function) {
+    for (; first + rows <= end; first += rows)
+        function.template operator()<rows>(first);
+    if constexpr (rows > 1)
+        each_rows<rows / 2>(first, end, function);
+}
+
 // The sums of a register tile: `rows` times `vectors` vectors.
 template <class S, class T, int rows, int vectors>
 struct Sums {
@@ -152,21 +165,16 @@ void score(const Tile<T>& tile, const Rows& keys, T scale, const Rows* values) {
     with_vectors(tile.vectors, [&]<int vectors>() {
         for (int v = 0; v < vectors; ++v)
             Extremes<S, T>().put(tile, v * Lanes<S, T>::count);
-        std::int64_t key = 0;
-        for (; key + S::tile_rows <= keys.count; key += S::tile_rows)
-            if (values != nullptr) {
-                const auto row = [key](const Rows& of, std::int64_t ahead) {
-                    return static_cast<const T*>(of.first) + (key + ahead) * of.stride;
-                };
-                score_keys<S, T, S::tile_rows, vectors>(
-                    tile, keys, key, scale,
-                    FetchRows<T, S::tile_rows>{row(keys, 2 * S::tile_rows), row(*values, 0),
-                                               keys.stride, values->stride});
-            } else {
-                score_keys<S, T, S::tile_rows, vectors>(tile, keys, key, scale);
-            }
-        for (; key < keys.count; ++key)
-            score_keys<S, T, 1, vectors>(tile, keys, key, scale);
+        each_rows<rows_with<S, vectors>>(0, keys.count, [&]<int rows>(std::int64_t key) {
+            if (values == nullptr)
+                return score_keys<S, T, rows, vectors>(tile, keys, key, scale);
+            const auto row = [key](const Rows& of, std::int64_t ahead) {
+                return static_cast<const T*>(of.first) + (key + ahead) * of.stride;
+            };
+            score_keys<S, T, rows, vectors>(tile, keys, key, scale,
+                                            FetchRows<T, rows>{row(keys, 2 * rows), row(*values, 0),
+                                                               keys.stride, values->stride});
+        });
     });
 }
 
@@ -333,10 +341,9 @@ void sum_rows(const Tile<T>& tile, const Rows& values, std::int64_t feature, Tak
 template <class S, class T, int vectors, class Taker>
 void sum_features(const Tile<T>& tile, const Rows& values, std::int64_t begin, std::int64_t end,
                   Taker& taker) {
-    for (; begin + S::tile_rows <= end; begin += S::tile_rows)
-        sum_rows<S, T, S::tile_rows, vectors>(tile, values, begin, taker);
-    for (; begin < end; ++begin)
-        sum_rows<S, T, 1, vectors>(tile, values, begin, taker);
+    each_rows<rows_with<S, vectors>>(begin, end, [&]<int rows>(std::int64_t feature) {
+        sum_rows<S, T, rows, vectors>(tile, values, feature, taker);
+    });
 }
 
 // Puts sums[row][vector] where others read them.
@@ -393,7 +400,7 @@ class Joins {
     const Tile<T>& tile_;
     std::int64_t feature_ = 0, end_ = 0;
     const T* sums_ = nullptr;
-    alignas(64) T waiting_[std::size_t{S::tile_rows * row}];
+    alignas(64) T waiting_[std::size_t{rows_with<S, vectors> * row}];
 };
 
 template <class S, class T>
