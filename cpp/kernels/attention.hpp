@@ -34,7 +34,8 @@ void with_vectors(int vectors, Function function) {
         function.template operator()<static_cast<int>(most_vectors)>();
 }
 
-// Rows of a register tile of so many vectors: fewer than eight sums would wait for each other.
+// Rows of a register tile of so many vectors: twice as many where the sums of one vector would be
+// too few not to wait for each other.
 template <class S, int vectors>
 constexpr int rows_with = vectors == 1 && S::tile_rows < 8 ? 2 * S::tile_rows : S::tile_rows;
 
