@@ -93,16 +93,20 @@ template <class S, class T, int rows, int vectors, int first, class Meanwhile>
     constexpr int steps = Meanwhile::steps;
     constexpr int lanes = Lanes<S, T>::count;
     const auto step = [&] {
-        VectorOf<S, T> of_y[std::size_t{vectors}];
-#pragma GCC unroll 4
-        for (int v = first; v < vectors; ++v)
-            of_y[v] = S::get(y + v * lanes);
-#pragma GCC unroll 8
-        for (int row = 0; row < rows; ++row) {
-            const auto of_x = S::all(x[row * x_apart]);
+        if constexpr (S::in_halves) {
+            S::template add_products<first>(x, x_apart, y, sums.at);
+        } else {
+            VectorOf<S, T> of_y[std::size_t{vectors}];
 #pragma GCC unroll 4
             for (int v = first; v < vectors; ++v)
-                sums.at[row][v] = S::fma(of_x, of_y[v], sums.at[row][v]);
+                of_y[v] = S::get(y + v * lanes);
+#pragma GCC unroll 8
+            for (int row = 0; row < rows; ++row) {
+                const auto of_x = S::all(x[row * x_apart]);
+#pragma GCC unroll 4
+                for (int v = first; v < vectors; ++v)
+                    sums.at[row][v] = S::fma(of_x, of_y[v], sums.at[row][v]);
+            }
         }
         x += x_step;
         y += y_step;

@@ -302,6 +302,45 @@ struct Simd {
     static constexpr std::size_t registers = 8;
     // Rows of a register tile of three vectors each, and of one of as many rows as vectors.
     static constexpr int tile_rows = 2, few_rows = 2;
+    // Register tiles add products half a vector at a time, for their sums leave four registers.
+    static constexpr bool in_halves = true;
+    // sums[row][v] += x[row * x_apart] y[v] for the vectors from `first` on. Elements of x, or
+    // halves of y, whichever are fewer, stay in registers while the others are read.
+    template <int first, class T, class Vector, std::size_t rows, std::size_t vectors>
+    [[gnu::always_inline]] static void add_products(const T* x, std::int64_t x_apart, const T* y,
+                                                    Vector (&sums)[rows][vectors]) {
+        constexpr std::size_t lanes = 32 / sizeof(T);
+        if constexpr (rows < 2 * (vectors - first)) {
+            decltype(all_lanes(x)) of_x[rows];
+#pragma GCC unroll 8
+            for (std::size_t row = 0; row < rows; ++row)
+                of_x[row] = all_lanes(x + static_cast<std::int64_t>(row) * x_apart);
+#pragma GCC unroll 4
+            for (std::size_t v = first; v < vectors; ++v) {
+                const auto low = load_once(y + 2 * v * lanes);
+#pragma GCC unroll 8
+                for (std::size_t row = 0; row < rows; ++row)
+                    sums[row][v].low = fma(of_x[row], low, sums[row][v].low);
+                const auto high = load_once(y + (2 * v + 1) * lanes);
+#pragma GCC unroll 8
+                for (std::size_t row = 0; row < rows; ++row)
+                    sums[row][v].high = fma(of_x[row], high, sums[row][v].high);
+            }
+        } else {
+            Vector of_y[vectors];
+#pragma GCC unroll 4
+            for (std::size_t v = first; v < vectors; ++v)
+                of_y[v] = {load_once(y + 2 * v * lanes), load_once(y + (2 * v + 1) * lanes)};
+#pragma GCC unroll 8
+            for (std::size_t row = 0; row < rows; ++row) {
+                const auto of_x = all_lanes(x + static_cast<std::int64_t>(row) * x_apart);
+#pragma GCC unroll 4
+                for (std::size_t v = first; v < vectors; ++v)
+                    sums[row][v] = {fma(of_x, of_y[v].low, sums[row][v].low),
+                                    fma(of_x, of_y[v].high, sums[row][v].high)};
+            }
+        }
+    }
     // Vectors of which powers of e are taken by turns.
     static constexpr int powers_by_turns = 2;
 
@@ -466,6 +505,22 @@ struct Simd {
     };
 
   private:
+    static __m256 all_lanes(const float* p) { return _mm256_set1_ps(*p); }
+    static __m256d all_lanes(const double* p) { return _mm256_set1_pd(*p); }
+    static __m256 fma(__m256 a, __m256 b, __m256 c) { return _mm256_fmadd_ps(a, b, c); }
+    static __m256d fma(__m256d a, __m256d b, __m256d c) { return _mm256_fmadd_pd(a, b, c); }
+    // Vectors that GCC would load again for each product; processors load no more of them a cycle
+    // than they multiply.
+    static __m256 load_once(const float* p) {
+        __m256 v = _mm256_loadu_ps(p);
+        __asm__("" : "+x"(v));
+        return v;
+    }
+    static __m256d load_once(const double* p) {
+        __m256d v = _mm256_loadu_pd(p);
+        __asm__("" : "+x"(v));
+        return v;
+    }
     static __m256 is_zero(__m256i v) {
         return _mm256_castsi256_ps(_mm256_cmpeq_epi32(v, _mm256_setzero_si256()));
     }

@@ -350,6 +350,8 @@ struct Simd {
     static constexpr std::size_t registers = 8;
     // Rows of a register tile of three vectors each, and of one of as many rows as vectors.
     static constexpr int tile_rows = 1, few_rows = 2;
+    // Whether register tiles add products half a vector at a time.
+    static constexpr bool in_halves = false;
     // Vectors of which powers of e are taken by turns.
     static constexpr int powers_by_turns = 2;
 
