@@ -415,11 +415,9 @@ struct Simd {
                 _mm256_maskload_pd(p + 4, wide_lane_mask(lanes >> 4))};
     }
     static U16 get_some(const std::uint16_t* p, unsigned lanes) {
-        alignas(32) std::uint16_t all[16] = {};
-        for (int i = 0; i < 16; ++i)
-            if ((lanes >> i & 1U) != 0)
-                all[i] = p[i];
-        return _mm256_load_si256(reinterpret_cast<const __m256i*>(all));
+        U16 v = _mm256_maskload_epi32(reinterpret_cast<const int*>(p), pair_mask(lanes));
+        each_alone(lanes, v, [p](std::uint16_t& own, int i) { own = p[i]; });
+        return v;
     }
 
     static void put(float* p, F32 v) { put(p, p + 8, v); }
@@ -448,11 +446,8 @@ struct Simd {
         _mm256_maskstore_ps(p + 8, lane_mask(lanes >> 8), v.high);
     }
     static void put_some(std::uint16_t* p, U16 v, unsigned lanes) {
-        alignas(32) std::uint16_t all[16];
-        _mm256_store_si256(reinterpret_cast<__m256i*>(all), v);
-        for (int i = 0; i < 16; ++i)
-            if ((lanes >> i & 1U) != 0)
-                p[i] = all[i];
+        _mm256_maskstore_epi32(reinterpret_cast<int*>(p), pair_mask(lanes), v);
+        each_alone(lanes, v, [p](std::uint16_t own, int i) { p[i] = own; });
     }
     static void put_some(double* p, F64 v, unsigned lanes) {
         _mm256_maskstore_pd(p, wide_lane_mask(lanes), v.low);
@@ -585,6 +580,26 @@ struct Simd {
         const __m256i bit = _mm256_set_epi32(128, 64, 32, 16, 8, 4, 2, 1);
         return _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32(static_cast<int>(lanes)), bit),
                                   bit);
+    }
+    // Lanes of sixteen bits are read and written two by two, and those whose neighbours are not
+    // alone: function(lane, its number).
+    static unsigned pairs_of(unsigned lanes) { return lanes & lanes >> 1 & 0x5555U; }
+    static __m256i pair_mask(unsigned lanes) {
+        const __m256i bit = _mm256_set_epi32(1 << 14, 1 << 12, 1 << 10, 1 << 8, 64, 16, 4, 1);
+        const __m256i pairs = _mm256_set1_epi32(static_cast<int>(pairs_of(lanes)));
+        return _mm256_cmpeq_epi32(_mm256_and_si256(pairs, bit), bit);
+    }
+    template <class Function>
+    static void each_alone(unsigned lanes, U16& v, Function function) {
+        unsigned alone = lanes & 0xffffU & ~(pairs_of(lanes) * 3);
+        if (alone == 0)
+            return;
+        alignas(32) std::uint16_t all[16];
+        _mm256_store_si256(reinterpret_cast<__m256i*>(all), v);
+        for (int i = 0; alone != 0; ++i, alone >>= 1)
+            if ((alone & 1) != 0)
+                function(all[i], i);
+        v = _mm256_load_si256(reinterpret_cast<const __m256i*>(all));
     }
     static __m256i wide_lane_mask(unsigned lanes) {
         const __m256i bit = _mm256_set_epi64x(8, 4, 2, 1);
