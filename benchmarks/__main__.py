@@ -109,8 +109,8 @@ def main() -> None:
     for threads in given.threads:
         with limited(threads), ProcessPoolExecutor(1, get_context("spawn")) as process:
             found += process.submit(measured, threads, given.only, given.sizes).result()
-    if given.json:
-        write(given.json, run, found)
+        if given.json:  # now, lest a run that is ended early leave nothing
+            write(given.json, run, found)
 
 
 if __name__ == "__main__":
