@@ -581,8 +581,8 @@ struct Simd {
         return _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32(static_cast<int>(lanes)), bit),
                                   bit);
     }
-    // Lanes of sixteen bits are read and written two by two, and those whose neighbours are not
-    // alone: function(lane, its number).
+    // Lanes of sixteen bits are chosen two by two: where only one of two is, it is alone, and
+    // function(lane, its number) reads or writes it.
     static unsigned pairs_of(unsigned lanes) { return lanes & lanes >> 1 & 0x5555U; }
     static __m256i pair_mask(unsigned lanes) {
         const __m256i bit = _mm256_set_epi32(1 << 14, 1 << 12, 1 << 10, 1 << 8, 64, 16, 4, 1);
