@@ -95,8 +95,7 @@ struct Float32Writer {
                                       Store store, Doubt& doubt) const {
         const typename S::F32 rounded = arranged<S, layout>(v.sine, v.cosine);
         store(first, second, rounded);
-        doubt.add(S::low_words(v.sine, v.cosine), (1U << 28) + near,
-                  ((1U << 29) - 1) & ~(2 * near - 1), rounded);
+        doubt.add(v.sine, v.cosine, (1U << 28) + near, ((1U << 29) - 1) & ~(2 * near - 1), rounded);
     }
     unsigned undecided(typename Row::Value v) const {
         const F64 e = S::all(error);

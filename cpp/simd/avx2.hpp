@@ -101,10 +101,6 @@ struct Simd {
     static F32 zip(F64 a, F64 b) { return {zip4(a.low, b.low), zip4(a.high, b.high)}; }
     static F32 join(F64 a, F64 b) { return {narrow(a), narrow(b)}; }
     static U32 bits(F32 v) { return {_mm256_castps_si256(v.low), _mm256_castps_si256(v.high)}; }
-    // The low words of both, in any order.
-    static U32 low_words(F64 a, F64 b) {
-        return {low_words4(a.low, b.low), low_words4(a.high, b.high)};
-    }
     static U16 to_float16(F32 v) {
         return _mm256_set_m128i(_mm256_cvtps_ph(v.high, _MM_FROUND_TO_NEAREST_INT),
                                 _mm256_cvtps_ph(v.low, _MM_FROUND_TO_NEAREST_INT));
@@ -235,7 +231,6 @@ struct Simd {
             rows[i + 4] = {high[i], high[i + 4]};
         }
     }
-    // Whether what scale makes of a larger n than below is infinite.
     // v 2^n, exact; n is whole, and 2^n and the result are normal numbers. NaN where v is.
     static F32 scale(F32 v, F32 n) {
         return {_mm256_mul_ps(v.low, power(n.low)), _mm256_mul_ps(v.high, power(n.high))};
@@ -479,24 +474,43 @@ struct Simd {
       public:
         // key + offset must have a bit of mask set in every lane; |v| must exceed 2^-13.
         void add(U32 key, std::uint32_t offset, std::uint32_t mask, F32 v) {
+            const U32 word = bits(v);
             const __m256i by = _mm256_set1_epi32(static_cast<int>(offset));
             const __m256i of = _mm256_set1_epi32(static_cast<int>(mask));
-            const __m256i low = _mm256_and_si256(_mm256_add_epi32(key.low, by), of);
-            const __m256i high = _mm256_and_si256(_mm256_add_epi32(key.high, by), of);
-            smallest_key_ = _mm256_min_epu32(smallest_key_, _mm256_min_epu32(low, high));
-            const __m256 sign = _mm256_set1_ps(-0.0F);
-            smallest_ = _mm256_min_ps(smallest_, _mm256_min_ps(_mm256_andnot_ps(sign, v.low),
-                                                               _mm256_andnot_ps(sign, v.high)));
+            const __m256i size = _mm256_set1_epi32(0x7fffffff);
+            lower(least_key_, moved(key.low, by, of), moved(key.high, by, of));
+            lower(least_size_, _mm256_and_si256(word.low, size), _mm256_and_si256(word.high, size));
+        }
+        // The same of the low words of a and b, whose high words say how large they are: so that
+        // one step asks both, and no words change places.
+        void add(F64 a, F64 b, std::uint32_t offset, std::uint32_t mask, F32 /*rounded*/) {
+            const U64 x = bits(a), y = bits(b);
+            const __m256i by = _mm256_set1_epi64x(offset);
+            const __m256i of = _mm256_set1_epi64x((0x7fffffffLL << 32) | mask);
+            lower(least_, moved(x.low, by, of), moved(y.low, by, of));
+            lower(least_, moved(x.high, by, of), moved(y.high, by, of));
         }
         bool any() const {
-            const __m256i key = _mm256_cmpeq_epi32(smallest_key_, _mm256_setzero_si256());
-            const __m256 small = _mm256_cmp_ps(smallest_, _mm256_set1_ps(0x1p-13F), _CMP_LE_OQ);
-            return _mm256_movemask_ps(_mm256_or_ps(_mm256_castsi256_ps(key), small)) != 0;
+            const __m256i size = _mm256_castps_si256(_mm256_set1_ps(0x1p-13F));
+            const __m256i both = _mm256_castpd_si256(_mm256_set1_pd(0x1p-13)); // low words 0
+            const __m256i doubt = _mm256_or_si256(
+                at_most(least_, both), _mm256_or_si256(at_most(least_key_, _mm256_setzero_si256()),
+                                                       at_most(least_size_, size)));
+            return _mm256_movemask_ps(_mm256_castsi256_ps(doubt)) != 0;
         }
 
       private:
-        __m256i smallest_key_ = _mm256_set1_epi32(-1);
-        __m256 smallest_ = _mm256_set1_ps(1.0F);
+        static __m256i moved(__m256i key, __m256i by, __m256i of) {
+            return _mm256_and_si256(_mm256_add_epi32(key, by), of);
+        }
+        static void lower(__m256i& least, __m256i a, __m256i b) {
+            least = _mm256_min_epu32(least, _mm256_min_epu32(a, b));
+        }
+        static __m256i at_most(__m256i a, __m256i b) {
+            return _mm256_cmpeq_epi32(_mm256_max_epu32(a, b), b);
+        }
+
+        __m256i least_ = _mm256_set1_epi32(-1), least_key_ = least_, least_size_ = least_;
     };
 
   private:
@@ -614,10 +628,6 @@ struct Simd {
     static __m256 zip4(__m256d a, __m256d b) {
         const __m128 x = _mm256_cvtpd_ps(a), y = _mm256_cvtpd_ps(b);
         return _mm256_set_m128(_mm_unpackhi_ps(x, y), _mm_unpacklo_ps(x, y));
-    }
-    static __m256i low_words4(__m256d a, __m256d b) {
-        return _mm256_castps_si256(_mm256_blend_ps(
-            _mm256_castpd_ps(a), _mm256_moveldup_ps(_mm256_castpd_ps(b)), 0b10101010));
     }
     static __m256i high_word(__m256i word) {
         const __m256i last = _mm256_and_si256(_mm256_srli_epi32(word, 16), _mm256_set1_epi32(1));

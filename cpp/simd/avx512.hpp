@@ -62,11 +62,6 @@ struct Simd {
                                   1);
     }
     static U32 bits(F32 v) { return _mm512_castps_si512(v); }
-    // The low words of both, in any order.
-    static U32 low_words(F64 a, F64 b) {
-        return _mm512_castps_si512(
-            _mm512_mask_moveldup_ps(_mm512_castpd_ps(a), 0xaaaa, _mm512_castpd_ps(b)));
-    }
     static U16 to_float16(F32 v) { return _mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT); }
     static U16 to_bfloat16(F32 v) {
         const U32 word = bits(v);
@@ -341,6 +336,10 @@ struct Simd {
                                                  _mm512_set1_epi32(static_cast<int>(mask)));
             smallest_ = _mm512_range_ps(smallest_, v, 0b1010); // the smaller magnitude
         }
+        // The same of the low words of a and b, which v are rounded from.
+        void add(F64 a, F64 b, std::uint32_t offset, std::uint32_t mask, F32 v) {
+            add(low_words(a, b), offset, mask, v);
+        }
         bool any() const {
             return _mm512_mask_cmp_ps_mask(clear_, smallest_, _mm512_set1_ps(0x1p-13F),
                                            _CMP_GT_OQ) != 0xffff;
@@ -352,6 +351,11 @@ struct Simd {
     };
 
   private:
+    // The low words of both, in any order.
+    static U32 low_words(F64 a, F64 b) {
+        return _mm512_castps_si512(
+            _mm512_mask_moveldup_ps(_mm512_castpd_ps(a), 0xaaaa, _mm512_castpd_ps(b)));
+    }
     // The higher word of every two.
     static U16 high_words(U32 v) {
         const U32 order = _mm512_set_epi16(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 31, 29,

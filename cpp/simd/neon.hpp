@@ -119,12 +119,6 @@ struct Simd {
     static U32 bits(F32 v) {
         return each<U32>([&](int i) { return vreinterpretq_u32_f32(v.part[i]); });
     }
-    // The low words of both, in any order.
-    static U32 low_words(F64 a, F64 b) {
-        const U64 x = bits(a), y = bits(b);
-        return each<U32>(
-            [&](int i) { return vcombine_u32(vmovn_u64(x.part[i]), vmovn_u64(y.part[i])); });
-    }
     static U16 to_float16(F32 v) {
         const auto half = [&](int i) {
             return vreinterpretq_u16_f16(vcvt_high_f16_f32(vcvt_f16_f32(v.part[i]), v.part[i + 1]));
@@ -283,7 +277,6 @@ struct Simd {
                 rows[j] = t[j];
         }
     }
-    // Whether what scale makes of a larger n than below is infinite.
     // v 2^n, exact; n is whole, and 2^n and the result are normal numbers. NaN where v is.
     static F32 scale(F32 v, F32 n) {
         return each<F32>([&](int i) { return vmulq_f32(v.part[i], power(n.part[i])); });
@@ -474,6 +467,10 @@ struct Simd {
                 set_ = vandq_u32(set_, vcagtq_f32(v.part[i], vdupq_n_f32(0x1p-13F)));
             }
         }
+        // The same of the low words of a and b, which v are rounded from.
+        void add(F64 a, F64 b, std::uint32_t offset, std::uint32_t mask, F32 v) {
+            add(low_words(a, b), offset, mask, v);
+        }
         bool any() const { return vminvq_u32(set_) == 0; }
 
       private:
@@ -484,6 +481,12 @@ struct Simd {
     template <class Vector, class Function>
     static Vector each(Function function) {
         return {{function(0), function(1), function(2), function(3)}};
+    }
+    // The low words of both, in any order.
+    static U32 low_words(F64 a, F64 b) {
+        const U64 x = bits(a), y = bits(b);
+        return each<U32>(
+            [&](int i) { return vcombine_u32(vmovn_u64(x.part[i]), vmovn_u64(y.part[i])); });
     }
     static float32x4_t narrow(float64x2_t low, float64x2_t high) {
         return vcvt_high_f32_f64(vcvt_f32_f64(low), high);

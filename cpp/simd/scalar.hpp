@@ -99,12 +99,6 @@ struct Simd {
         return each<F32>([&](int i) { return static_cast<float>(i < 8 ? a.at[i] : b.at[i - 8]); });
     }
     static U32 bits(F32 v) { return __builtin_bit_cast(U32, v); }
-    // The low words of both, in any order.
-    static U32 low_words(F64 a, F64 b) {
-        const U64 x = bits(a), y = bits(b);
-        return each<U32>(
-            [&](int i) { return static_cast<std::uint32_t>(i < 8 ? x.at[i] : y.at[i - 8]); });
-    }
     static U16 to_float16(F32 v) {
         return each<U16>([&](int i) { return float16(v.at[i]); });
     }
@@ -182,7 +176,6 @@ struct Simd {
                 rows[j].at[i] = other;
             }
     }
-    // Whether what scale makes of a larger n than below is infinite.
     // v 2^n, exact; n is whole, and 2^n and the result are normal numbers. NaN where v is.
     static F32 scale(F32 v, F32 n) {
         return each<F32>([&](int i) {
@@ -354,6 +347,11 @@ struct Simd {
             for (int i = 0; i < 16; ++i)
                 any_ |= ((key.at[i] + offset) & mask) == 0 || __builtin_fabsf(v.at[i]) <= 0x1p-13F;
         }
+        // The same of the low words of a and b, which v are rounded from.
+        void add(const F64& a, const F64& b, std::uint32_t offset, std::uint32_t mask,
+                 const F32& v) {
+            add(low_words(a, b), offset, mask, v);
+        }
         bool any() const { return any_; }
 
       private:
@@ -367,6 +365,13 @@ struct Simd {
         for (int i = 0; i < static_cast<int>(sizeof result.at / sizeof result.at[0]); ++i)
             result.at[i] = function(i);
         return result;
+    }
+
+    // The low words of both, in any order.
+    static U32 low_words(F64 a, F64 b) {
+        const U64 x = bits(a), y = bits(b);
+        return each<U32>(
+            [&](int i) { return static_cast<std::uint32_t>(i < 8 ? x.at[i] : y.at[i - 8]); });
     }
 
     template <class Vector, class T>
