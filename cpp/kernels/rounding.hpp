@@ -121,9 +121,9 @@ struct ToBFloat16 {
     }
 };
 
-// Half types go through float32 rounded to odd, so that nothing is rounded to nearest twice. A
-// value is open when the bits that are cut off next are their middle or beside it: far more than
-// the error.
+// Half types are rounded from float32. What is rounded to nearest twice comes out wrong only where
+// the float32 lies in the middle between two neighbours: such a value is open, and one of at most
+// 2^-13, where the error may be more than what the float32 leaves out.
 template <class S, Layout layout, class To>
 struct HalfWriter {
     using Element = std::uint16_t;
@@ -138,16 +138,20 @@ struct HalfWriter {
     template <class Store>
     [[gnu::always_inline]] void write(typename Row::Value v, std::uint16_t* first,
                                       std::uint16_t* second, Store store, Doubt& doubt) const {
-        const auto odd = arranged<S, layout>(to_odd(v.sine), to_odd(v.cosine));
-        store(first, second, To::template round<S>(odd));
+        const auto single = arranged<S, layout>(v.sine, v.cosine);
+        store(first, second, To::template round<S>(single));
         constexpr std::uint32_t middle = 1U << (To::cut_bits - 1);
-        doubt.add(S::bits(odd), middle + 2, (2 * middle - 1) & ~3U, odd);
+        doubt.add(S::bits(single), middle, 2 * middle - 1, single);
     }
+    // What was written must be what the ends of the error give. These go through float32 rounded
+    // to odd, so that they are rounded to nearest once.
     unsigned undecided(typename Row::Value v) const {
         const F64 e = S::all(error);
         const auto below = S::join(to_odd(S::sub(v.sine, e)), to_odd(S::sub(v.cosine, e)));
         const auto above = S::join(to_odd(S::add(v.sine, e)), to_odd(S::add(v.cosine, e)));
-        return pairs_of(S::differing(To::template round<S>(below), To::template round<S>(above)));
+        const auto written = To::template round<S>(S::join(v.sine, v.cosine));
+        return pairs_of(S::differing(To::template round<S>(below), written) |
+                        S::differing(To::template round<S>(above), written));
     }
 
   private:
