@@ -1,0 +1,165 @@
+// What becomes of the logits of a tile between scores and weights: what is added, what is hidden.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "plans/attention_queries.hpp"
+
+namespace ropewalk {
+
+template <class T>
+class TileLogits {
+  public:
+    TileLogits(const Tiling<T>& tiling, const TileQueries<T>& queries, const Room<T>& room,
+               const Tile<T>& tile)
+        : tiling_(tiling), a_(tiling.attention()), queries_(queries), room_(room), tile_(tile) {}
+
+    // Those of a block. Returns the keys of the block that some query may not see.
+    Interval change(Interval block) const {
+        if (tiling_.bias().data != nullptr)
+            add_bias(block);
+        if (a_.slopes.data != nullptr)
+            add_slopes(block);
+        Interval hidden = block;
+        const Interval all_see = queries_.seen_by_all();
+        if (block.begin < all_see.begin || block.end > all_see.end) {
+            if (a_.mask.data == nullptr && !any_masked())
+                hidden = outside(all_see, block);
+            hide_unseen(block);
+        }
+        if (a_.mask.data != nullptr)
+            hide_masked(block);
+        return hidden;
+    }
+
+  private:
+    static constexpr T infinity = std::numeric_limits<T>::infinity();
+    static constexpr double largest = static_cast<double>(std::numeric_limits<T>::max());
+
+    bool any_masked() const {
+        bool any = false;
+        for (std::int64_t i = 0; i < queries_.padded(); ++i)
+            any |= room_.smallest[i] == -infinity;
+        return any;
+    }
+    // The keys of a block before and behind those, and between them where there are both.
+    static Interval outside(Interval those, Interval block) {
+        return {block.begin < those.begin ? block.begin : std::max(block.begin, those.end),
+                block.end > those.end ? block.end : std::min(block.end, those.begin)};
+    }
+
+    // function(stretch, i, logits, how many): those of the block's first key and the next ones, of
+    // every query i. What that has made of them is looked at again.
+    template <class Function>
+    void change_each(Function function) const {
+        queries_.each([&](const Stretch<T>& of, std::int64_t i) {
+            function(of, i, queries_.column(room_.logits, i, block_keys),
+                     tile_.keys[i / queries_.lanes()]);
+        });
+        tiling_.tile_kernels().find_extremes(tile_);
+    }
+
+    // -inf masks whatever the logit is; a finite bias does not, even where the sum overflows.
+    static void add(T& logit, T more) {
+        if (more == -infinity)
+            logit = more;
+        else if (logit != -infinity)
+            logit = logit + more == -infinity ? -std::numeric_limits<T>::max() : logit + more;
+    }
+
+    void add_bias(Interval block) const {
+        const std::int64_t step = tiling_.bias().key_stride;
+        if (!tiling_.few() && step == 1) {
+            queries_.each_lane(room_.starts, [&](const Stretch<T>& of, std::int64_t i) {
+                return queries_.bias(of, i) + block.begin;
+            });
+            tiling_.kernel().lane.add_bias(tile_, room_.starts);
+            return;
+        }
+        change_each(
+            [&](const Stretch<T>& of, std::int64_t i, const Column<T>& logits, std::int64_t keys) {
+                const T* const biases = queries_.bias(of, i) + block.begin * step;
+                for (std::int64_t key = 0; key < keys; ++key)
+                    add(logits[key], biases[key * step]);
+            });
+    }
+
+    void add_slopes(Interval block) const {
+        if (!tiling_.few()) {
+            queries_.each_lane(room_.places, [](const Stretch<T>& of, std::int64_t i) {
+                return static_cast<double>(of.place_of(i));
+            });
+            queries_.each_lane(room_.slopes,
+                               [](const Stretch<T>& of, std::int64_t) { return of.slope; });
+            tiling_.kernel().lane.add_slopes(tile_, static_cast<double>(block.begin), room_.places,
+                                             room_.slopes);
+            return;
+        }
+        change_each(
+            [&](const Stretch<T>& of, std::int64_t i, const Column<T>& logits, std::int64_t keys) {
+                for (std::int64_t key = 0; key < keys; ++key) {
+                    const std::int64_t away = std::abs(of.place_of(i) - block.begin - key);
+                    const double more = -of.slope * static_cast<double>(away);
+                    add(logits[key], static_cast<T>(std::clamp(more, -largest, largest)));
+                }
+            });
+    }
+
+    void hide_unseen(Interval block) const {
+        const std::int64_t keys = block.end - block.begin;
+        const auto in_block = [&](std::int64_t key) {
+            return std::clamp(key - block.begin, std::int64_t{0}, keys);
+        };
+        if (!tiling_.few()) {
+            queries_.each_lane(room_.begin, [&](const Stretch<T>& of, std::int64_t i) {
+                return static_cast<T>(in_block(queries_.seen(of, i).begin));
+            });
+            queries_.each_lane(room_.end, [&](const Stretch<T>& of, std::int64_t i) {
+                return static_cast<T>(in_block(queries_.seen(of, i).end));
+            });
+            const auto hide = [&](std::int64_t first, std::int64_t last) {
+                tiling_.kernel().lane.hide_outside(tile_, first, last, room_.begin, room_.end);
+            };
+            const Interval all_see = queries_.seen_by_all();
+            hide(0, in_block(all_see.begin));
+            hide(std::max(in_block(all_see.begin), in_block(all_see.end)), keys);
+            return tiling_.tile_kernels().find_extremes(tile_);
+        }
+        change_each(
+            [&](const Stretch<T>& of, std::int64_t i, const Column<T>& logits, std::int64_t) {
+                const Interval seen = queries_.seen(of, i);
+                for (std::int64_t key = 0; key < in_block(seen.begin); ++key)
+                    logits[key] = -infinity;
+                for (std::int64_t key = in_block(seen.end); key < keys; ++key)
+                    logits[key] = -infinity;
+            });
+    }
+
+    void hide_masked(Interval block) const {
+        const std::int64_t step = a_.mask.key_stride;
+        if (!tiling_.few() && step == 1) {
+            queries_.each_lane(room_.masks, [&](const Stretch<T>& of, std::int64_t i) {
+                return queries_.mask(of, i) + block.begin;
+            });
+            tiling_.kernel().lane.hide_masked(tile_, room_.masks);
+            return;
+        }
+        change_each(
+            [&](const Stretch<T>& of, std::int64_t i, const Column<T>& logits, std::int64_t keys) {
+                const std::uint8_t* const seen = queries_.mask(of, i) + block.begin * step;
+                for (std::int64_t key = 0; key < keys; ++key)
+                    if (seen[key * step] == 0)
+                        logits[key] = -infinity;
+            });
+    }
+
+    const Tiling<T>& tiling_;
+    const Attention& a_;
+    const TileQueries<T>& queries_;
+    const Room<T>& room_;
+    const Tile<T>& tile_;
+};
+
+} // namespace ropewalk

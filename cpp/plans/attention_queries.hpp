@@ -1,0 +1,185 @@
+// The queries of a tile: where their rows lie, and which keys they see.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+
+#include "plans/attention_tiles.hpp"
+
+namespace ropewalk {
+
+// Blocks may begin and end where no query sees a key before or behind, at a multiple of the sums
+// that a block keeps.
+constexpr std::int64_t block_step = 8;
+
+// An array's values of one query.
+template <class Value>
+struct Column {
+    Value* first;
+    std::int64_t step;
+    Value& operator[](std::int64_t k) const { return first[k * step]; }
+};
+
+template <class T>
+class TileQueries {
+  public:
+    TileQueries(const Tiling<T>& tiling, std::int64_t tile, const Room<T>& room)
+        : tiling_(tiling), a_(tiling.attention()), room_(room),
+          count_(std::min(tiling.queries() - tiling.first_query(tile), tiling.most())),
+          padded_(tiling.few() ? count_ : tiling.whole_vectors(count_)) {
+        const std::int64_t first = tiling.first_query(tile);
+        std::int64_t head = tiling.first_head(tile) + first / a_.queries;
+        std::int64_t row = first % a_.queries;
+        for (std::int64_t i = 0; i < count_; row = 0, ++head) {
+            const std::int64_t end = std::min(count_, i + a_.queries - row);
+            room_.stretches[stretches_++] = stretch(head, i, end, row);
+            i = end;
+        }
+    }
+
+    std::int64_t count() const { return count_; }
+    // With those that fill the vectors.
+    std::int64_t padded() const { return padded_; }
+    // That share a vector: all where queries are few.
+    std::int64_t lanes() const { return tiling_.few() ? count_ : tiling_.kernel().lanes; }
+
+    // function(stretch, i) of every query i.
+    template <class Function>
+    void each(Function function) const {
+        for (std::int64_t k = 0; k < stretches_; ++k)
+            for (std::int64_t i = room_.stretches[k].first; i < room_.stretches[k].end; ++i)
+                function(room_.stretches[k], i);
+    }
+    // lanes[i] = function(stretch, i); lanes beyond the last query do as it does.
+    template <class Value, class Function>
+    void each_lane(Value* lanes, Function function) const {
+        each([&](const Stretch<T>& of, std::int64_t i) { lanes[i] = function(of, i); });
+        std::fill(lanes + count_, lanes + padded_, lanes[count_ - 1]);
+    }
+    // Of query i, in an array that has room for `width` values of each.
+    template <class Value>
+    Column<Value> column(Value* array, std::int64_t i, std::int64_t width) const {
+        return tiling_.few() ? Column<Value>{array + i * width, 1}
+                             : Column<Value>{array + i, padded_};
+    }
+
+    const std::uint8_t* mask(const Stretch<T>& of, std::int64_t i) const {
+        return of.mask + of.row_of(i) * a_.mask.query_stride;
+    }
+    const T* bias(const Stretch<T>& of, std::int64_t i) const {
+        return of.bias + of.row_of(i) * tiling_.bias().query_stride;
+    }
+    Interval seen(const Stretch<T>& of, std::int64_t i) const {
+        return tiling_.seen(of.place_of(i), of.keys);
+    }
+    // Keys that all of them see.
+    Interval seen_by_all() const { return seen_by_all_; }
+
+    // Into the room, as the kernels read them.
+    void take() const {
+        if (tiling_.few())
+            return each([&](const Stretch<T>& of, std::int64_t i) {
+                tiling_.read(data(of, i), a_.dim, room_.queries + i * a_.dim);
+            });
+        each_lane(room_.starts, [&](const Stretch<T>& of, std::int64_t i) {
+            if (a_.type == computed_type<T>)
+                return reinterpret_cast<const T*>(data(of, i));
+            T* const row = room_.rows + i * a_.dim;
+            tiling_.read(data(of, i), a_.dim, row);
+            return static_cast<const T*>(row);
+        });
+        for (std::int64_t i = 0; i < padded_; i += tiling_.kernel().lanes)
+            tiling_.kernel().lane.rows_to_lanes(room_.starts + i, a_.dim, padded_,
+                                                room_.queries + i);
+    }
+
+    // The keys that the tile must meet. A query begins and ends no earlier than the one before.
+    Interval find_seen() {
+        seen_by_all_ = {0, a_.keys};
+        Interval most{a_.keys, 0};
+        const std::int64_t lanes = this->lanes();
+        for (std::int64_t k = 0; k < stretches_; ++k) {
+            const Stretch<T>& of = room_.stretches[k];
+            for (std::int64_t i = of.first; i < of.end;) {
+                const std::int64_t vector = i / lanes, middle = vector * lanes + lanes / 2;
+                const bool in_first_half = i < middle;
+                const Interval first = seen(of, i);
+                i = std::min(of.end, (vector + 1) * lanes);
+                const Interval last = seen(of, i - 1);
+                seen_by_all_ = {std::max(seen_by_all_.begin, last.begin),
+                                std::min(seen_by_all_.end, first.end)};
+                if (in_first_half)
+                    half_ends_[vector] = std::max(
+                        most.end,
+                        first.end == last.end ? last.end : seen(of, std::min(i, middle) - 1).end);
+                if (first.begin < last.end)
+                    most = {std::min(most.begin, first.begin), std::max(most.end, last.end)};
+                ends_[vector] = most.end;
+            }
+        }
+        if (a_.stages.weights != nullptr) { // stages show what is masked too
+            std::fill_n(ends_, most_vectors, a_.keys);
+            std::fill_n(half_ends_, most_vectors, a_.keys);
+            return {0, a_.keys};
+        }
+        return {most.begin / block_step * block_step, most.end};
+    }
+
+    // How many keys of a block each vector meets.
+    void count_keys(Interval block, Tile<T>& tile) const {
+        const auto before = [&](std::int64_t end, std::int64_t most) {
+            return std::clamp(end - block.begin, std::int64_t{0}, most);
+        };
+        for (int i = 0; i < most_vectors; ++i) {
+            tile.keys[i] = before(ends_[i], block.end - block.begin);
+            tile.half_keys[i] = before(half_ends_[i], tile.keys[i]);
+        }
+    }
+
+    // Which of them see keys of one block alone, of those that the tile meets.
+    void find_one_blocks(Interval met, unsigned* one_block) const {
+        const auto is_one = [](Interval keys) {
+            return keys.begin >= keys.end || keys.begin / block_keys == (keys.end - 1) / block_keys;
+        };
+        if (is_one(met)) {
+            std::fill_n(one_block, most_vectors, ~0U);
+            return;
+        }
+        std::fill_n(one_block, most_vectors, 0U);
+        if (!is_one(seen_by_all_))
+            return;
+        const std::int64_t lanes = this->lanes();
+        each([&](const Stretch<T>& of, std::int64_t i) {
+            one_block[i / lanes] |= unsigned{is_one(seen(of, i))} << (i % lanes);
+        });
+    }
+
+  private:
+    Stretch<T> stretch(std::int64_t head, std::int64_t first, std::int64_t end,
+                       std::int64_t row) const {
+        return {first,
+                end,
+                row,
+                tiling_.value_of(a_.offset, head, std::int64_t{0}),
+                tiling_.value_of(a_.key_lengths, head, a_.keys),
+                tiling_.value_of(a_.slopes, head, 0.0),
+                tiling_.value_of(a_.sinks, head, -HUGE_VAL),
+                tiling_.first_row(a_.query, head),
+                tiling_.first_row(a_.mask, head),
+                tiling_.first_row(tiling_.bias(), head)};
+    }
+    const char* data(const Stretch<T>& of, std::int64_t i) const {
+        return of.data + of.row_of(i) * a_.query.row_stride * element_bytes(a_.type);
+    }
+
+    const Tiling<T>& tiling_;
+    const Attention& a_;
+    const Room<T>& room_;
+    std::int64_t count_, padded_;
+    std::int64_t stretches_ = 0;
+    Interval seen_by_all_{};
+    // Behind which no query of a vector, or of its first half, and of those before it, sees a key.
+    std::int64_t ends_[most_vectors]{}, half_ends_[most_vectors]{};
+};
+
+} // namespace ropewalk
