@@ -1,285 +1,17 @@
 #include "plans/rotary.hpp"
 
 #include <algorithm>
-#include <cstdlib>
-#include <cstring>
+#include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "plans/pool.hpp"
 #include "plans/progression.hpp"
+#include "plans/rotary_rows.hpp"
 #include "targets/dispatch.hpp"
 
 namespace ropewalk {
 namespace {
-
-// Without axes of length 1, and with those in one that follow each other in memory and meaning.
-std::vector<RowAxis> collapsed(const std::vector<RowAxis>& axes) {
-    std::vector<RowAxis> result;
-    for (const RowAxis& axis : axes) {
-        if (axis.length == 1)
-            continue;
-        if (!result.empty() && result.back().own == axis.own &&
-            result.back().x_stride == axis.length * axis.x_stride &&
-            result.back().y_stride == axis.length * axis.y_stride)
-            result.back() = {result.back().length * axis.length, axis.x_stride, axis.y_stride,
-                             axis.own};
-        else
-            result.push_back(axis);
-    }
-    return result;
-}
-
-// Those that share rows of the table where they lie in memory among the others, which keep their
-// order: so a view of heads inside of positions is turned as it lies.
-std::vector<RowAxis> as_they_lie(const std::vector<RowAxis>& axes) {
-    std::vector<RowAxis> result;
-    for (const RowAxis& axis : axes) {
-        const auto lies_inside = [&](const RowAxis& other) {
-            return std::abs(other.y_stride) < std::abs(axis.y_stride);
-        };
-        auto place = result.end();
-        while (place != result.begin() && !(axis.own && place[-1].own) && lies_inside(place[-1]))
-            --place;
-        result.insert(place, axis);
-    }
-    return result;
-}
-
-// Some axes as one, counted with the last one fastest.
-class Counter {
-  public:
-    void add(const RowAxis& axis) {
-        axes_.push_back(axis);
-        size_ *= axis.length;
-    }
-    std::int64_t size() const { return size_; }
-    const RowAxis& last() const { return axes_.back(); }
-    // How many from that index on, before `end`, are evenly spaced.
-    std::int64_t stretch(std::int64_t index, std::int64_t end) const {
-        return axes_.empty() ? end - index
-                             : std::min(end - index, last().length - index % last().length);
-    }
-
-    // Whether steps of the last axis are what a whole other one spans.
-    bool follows(const RowAxis& other) const {
-        return axes_.empty() || (last().x_stride == other.length * other.x_stride &&
-                                 last().y_stride == other.length * other.y_stride);
-    }
-
-    struct Offset {
-        std::int64_t x, y;
-    };
-    Offset offset(std::int64_t index) const {
-        Offset result{0, 0};
-        for (std::size_t i = axes_.size(); i > 0; --i) {
-            const RowAxis& axis = axes_[i - 1];
-            const std::int64_t at = i == 1 ? index : index % axis.length;
-            result.x += at * axis.x_stride;
-            result.y += at * axis.y_stride;
-            if (i > 1)
-                index /= axis.length;
-        }
-        return result;
-    }
-
-  private:
-    std::vector<RowAxis> axes_;
-    std::int64_t size_ = 1;
-};
-
-struct Range {
-    std::int64_t begin, end;
-    std::int64_t size() const { return end - begin; }
-};
-
-// Some rows of a table, as kernels want them: both in `cosines` of interleaved pairs.
-struct TableRows {
-    const char *cosines, *sines;
-    std::int64_t row_bytes;
-
-    TableRows from(std::int64_t row) const {
-        return {cosines + row * row_bytes, sines + row * row_bytes, row_bytes};
-    }
-};
-
-// The rows of data, sorted by whether they share their row of the table.
-class Turning {
-  public:
-    Turning(const Kernels& kernels, const RotaryData& data, std::int64_t pairs, Stores stores)
-        : kernels_(kernels), data_(data), pairs_(pairs), element_(element_bytes(data.type)),
-          rotate_((data.pairing == Pairing::interleaved
-                       ? kernels.rotate_interleaved
-                       : kernels.rotate_half)[static_cast<int>(data.type)]),
-          streamed_(stores == Stores::streamed) {
-        for (const RowAxis& axis : collapsed(as_they_lie(data.axes))) {
-            (axis.own ? own_ : shared_).add(axis);
-            inner_ = axis;
-        }
-    }
-
-    std::int64_t own() const { return own_.size(); }
-    std::int64_t shared() const { return shared_.size(); }
-    std::int64_t row_bytes() const { return data_.dim * element_; }
-    std::int64_t bytes() const { return own() * shared() * row_bytes(); }
-    std::int64_t table_bytes(std::int64_t rows) const {
-        return rows * 2 * data_.pairs * element_bytes(table_type(data_.type));
-    }
-
-    void turn(Range own, Range shared, const TableRows& table) const {
-        if (inner_.own)
-            turn_along_own(own, shared, table);
-        else
-            turn_along_shared(own, shared, table);
-        if (streamed_)
-            kernels_.fence();
-    }
-
-  private:
-    // What kernels ask for, because the processor by itself fetches it too late: from some size on,
-    // of half types sooner, for their lines take more work. Rows of interleaved pairs, one after
-    // another, take 1.1 to 1.4 times as long then on AMD's processors with a small first cache, and
-    // are not asked for where it is not known to be large. Below that size Intel's wait for the
-    // place of the results, which in place has just been read.
-    Ahead ahead() const {
-        const bool half_type = element_ == 2, interleaved = data_.pairing == Pairing::interleaved;
-        const std::int64_t far_bytes = std::int64_t{half_type ? 8 : 12} << 20,
-                           near_bytes = 256 << 10;
-        const bool intel = waits_for_second_cache();
-        if (bytes() >= far_bytes) {
-            const bool asks = half_type || !interleaved || !inner_.own || intel;
-            return asks || has_large_first_cache() ? Ahead::far_rows : Ahead::nothing;
-        }
-        const bool asks = intel && bytes() >= near_bytes && data_.x != data_.y;
-        return asks ? Ahead::next_rows : Ahead::nothing;
-    }
-
-    void turn_along_own(Range own, Range shared, const TableRows& table) const {
-        for (std::int64_t row = own.begin; row < own.end;) {
-            const std::int64_t rows = own_.stretch(row, own.end);
-            for (std::int64_t other = shared.begin; other < shared.end;) {
-                Rotation rotation = at(row, other, table.from(row - own.begin));
-                rotation.rows = rows;
-                rotation.copies = shared_.stretch(other, shared.end);
-                if (rotation.copies > 1) {
-                    rotation.x_copy = shared_.last().x_stride;
-                    rotation.y_copy = shared_.last().y_stride;
-                }
-                turn_rows(rotation);
-                other += rotation.copies;
-            }
-            row += rows;
-        }
-    }
-    void turn_along_shared(Range own, Range shared, const TableRows& table) const {
-        const bool evenly_spaced = shared.size() == inner_.length &&
-                                   shared_.size() == inner_.length && own_.follows(inner_);
-        for (std::int64_t row = own.begin; row < own.end;) {
-            const std::int64_t rows = evenly_spaced ? own_.stretch(row, own.end) : 1;
-            for (std::int64_t other = shared.begin; other < shared.end;) {
-                Rotation rotation = at(row, other, table.from(row - own.begin));
-                rotation.rows = rows;
-                rotation.repeats = shared_.stretch(other, shared.end);
-                turn_rows(rotation);
-                other += rotation.repeats;
-            }
-            row += rows;
-        }
-    }
-
-    Rotation at(std::int64_t own, std::int64_t shared, const TableRows& table) const {
-        const Counter::Offset a = own_.offset(own), b = shared_.offset(shared);
-        Rotation rotation{};
-        rotation.x = static_cast<const char*>(data_.x) + (a.x + b.x) * element_;
-        rotation.y = static_cast<char*>(data_.y) + (a.y + b.y) * element_;
-        rotation.rows = rotation.repeats = rotation.copies = 1;
-        rotation.x_stride = inner_.x_stride;
-        rotation.y_stride = inner_.y_stride;
-        rotation.cosines = table.cosines;
-        rotation.sines = table.sines;
-        rotation.pairs = pairs_;
-        rotation.apart = data_.pairs;
-        rotation.ahead = ahead();
-        rotation.streamed = streamed_;
-        return rotation;
-    }
-
-    void turn_rows(const Rotation& rotation) const {
-        rotate_(rotation);
-        if (rotation.x == rotation.y)
-            return;
-        if (data_.pairing == Pairing::half) {
-            copy(rotation, pairs_, data_.pairs);
-            copy(rotation, data_.pairs + pairs_, 2 * data_.pairs);
-        } else
-            copy(rotation, 2 * pairs_, 2 * data_.pairs);
-        copy(rotation, 2 * data_.pairs, data_.dim);
-    }
-
-    void copy(const Rotation& rotation, std::int64_t begin, std::int64_t end) const {
-        if (begin == end)
-            return;
-        for (std::int64_t i = 0; i < rotation.copies; ++i)
-            for (std::int64_t row = 0; row < rotation.rows * rotation.repeats; ++row)
-                std::memcpy(static_cast<char*>(rotation.y) +
-                                (begin + i * rotation.y_copy + row * rotation.y_stride) * element_,
-                            static_cast<const char*>(rotation.x) +
-                                (begin + i * rotation.x_copy + row * rotation.x_stride) * element_,
-                            static_cast<std::size_t>((end - begin) * element_));
-    }
-
-    const Kernels& kernels_;
-    const RotaryData& data_;
-    std::int64_t pairs_; // those that turn, the first of data_.pairs
-    std::int64_t element_;
-    void (*rotate_)(const Rotation&);
-    Counter own_, shared_;
-    RowAxis inner_{1, 0, 0, true};
-    bool streamed_;
-};
-
-// Tasks of whole blocks of table rows, `before` of whose first block lie before the table, and of
-// part of what shares them: four for each of several threads, where there is enough. Otherwise data
-// are read in stretches as long as the second cache holds their table.
-class Tasks {
-  public:
-    Tasks(const Turning& turning, std::int64_t before, int threads)
-        : turning_(turning), before_(before) {
-        constexpr std::int64_t step = 2 * block_rows, longest = GroupedFrequencies::super_rows;
-        constexpr std::int64_t table_bytes = 1 << 20, task_bytes = 64 << 20, least_share = 8;
-        static_assert(longest % step == 0);
-        const std::int64_t wanted = threads > 1 ? 4 * threads : 1;
-        const auto ceil_div = [](std::int64_t all, std::int64_t by) { return (all + by - 1) / by; };
-        const std::int64_t steps = std::min(ceil_div(turning.own(), wanted * step),
-                                            table_bytes / turning.table_bytes(step));
-        rows_ = std::clamp(steps * step, step, longest);
-        const std::int64_t rows = std::min(rows_, turning.own());
-        const std::int64_t row = std::max<std::int64_t>(turning.row_bytes(), 1);
-        const std::int64_t share =
-            std::min(ceil_div(turning.shared() * ceil_div(turning.own(), rows_), wanted),
-                     task_bytes / (row * rows));
-        share_ = std::min(std::max(share, least_share), turning.shared());
-        shares_ = ceil_div(turning.shared(), share_);
-    }
-
-    std::int64_t count() const { return (before_ + turning_.own() + rows_ - 1) / rows_ * shares_; }
-    std::int64_t most_rows() const { return std::min(rows_, turning_.own()); }
-    Range own(std::int64_t task) const {
-        const std::int64_t begin = task / shares_ * rows_ - before_;
-        return {std::max<std::int64_t>(begin, 0), std::min(begin + rows_, turning_.own())};
-    }
-    Range shared(std::int64_t task) const {
-        const std::int64_t begin = task % shares_ * share_;
-        return {begin, std::min(begin + share_, turning_.shared())};
-    }
-
-  private:
-    const Turning& turning_;
-    std::int64_t before_, rows_, share_, shares_;
-};
-
-int threads_for(const Turning& turning, int threads) {
-    return turning.bytes() < parallel_bytes ? 1 : threads;
-}
 
 // What one thread needs: some rows of the table.
 class OwnTable {
@@ -335,8 +67,8 @@ class OwnTable {
     char *first_, *second_;
 };
 
-std::vector<OwnTable> own_tables(const RotaryData& data, const Turning& turning, const Tasks& tasks,
-                                 int threads) {
+std::vector<OwnTable> own_tables(const RotaryData& data, const Turning& turning,
+                                 const RotaryTasks& tasks, int threads) {
     std::vector<OwnTable> tables;
     const std::int64_t workers = std::min<std::int64_t>(threads, tasks.count());
     tables.reserve(static_cast<std::size_t>(workers));
@@ -405,7 +137,7 @@ void rotate(const Kernels& kernels, const Frequencies& frequencies, const Positi
     threads = threads_for(turning, threads);
     if (copies && direction == Direction::forwards)
         if (const auto table = kept_table(kernels, turning_by, rows, data)) {
-            const Tasks tasks(turning, 0, threads);
+            const RotaryTasks tasks(turning, 0, threads);
             const auto turn = [&](std::int64_t task, int) {
                 const Range own = tasks.own(task);
                 turning.turn(own, tasks.shared(task), table->from(own.begin));
@@ -421,7 +153,7 @@ void rotate(const Kernels& kernels, const Frequencies& frequencies, const Positi
         steps.emplace(*whole.grouped, rows.step, whole.precision());
     else if (rows.in_array() && rows.count >= shortest_progression)
         whole.grouped->unit_rows(whole.precision()); // before tasks run
-    const Tasks tasks(turning, in_blocks ? Progression::rows_before(rows) : 0, threads);
+    const RotaryTasks tasks(turning, in_blocks ? Progression::rows_before(rows) : 0, threads);
 
     const std::vector<OwnTable> tables = own_tables(data, turning, tasks, threads);
     std::vector<Workspace> workspaces;
@@ -457,7 +189,7 @@ void rotate_by(const Kernels& kernels, const void* cosines, const void* sines,
     if (turning.bytes() == 0)
         return;
     threads = threads_for(turning, threads);
-    const Tasks tasks(turning, 0, threads);
+    const RotaryTasks tasks(turning, 0, threads);
     const bool interleaved = data.pairing == Pairing::interleaved;
     const std::vector<OwnTable> tables =
         interleaved ? own_tables(data, turning, tasks, threads) : std::vector<OwnTable>{};
