@@ -10,7 +10,7 @@ import ropewalk as rw
 from benchmarks.figures import Array, Call, Case, Figure
 from benchmarks.measure import Bench, Limit, check, rows, unit
 from benchmarks.rivals import onnx_session
-from ropewalk._arrays import Pairing
+from ropewalk._options import Pairing
 
 DIM = 128
 HEADS = 8

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.typing import ArrayLike, NDArray
 
-from ropewalk._arrays import Pairing
+from ropewalk._options import Pairing
 
 PAIRINGS: list[Pairing] = ["interleaved", "half"]
 DTYPES: dict[str, np.dtype[Any]] = {

@@ -21,7 +21,7 @@ from tests import reference
 from tests.reference import Real, mp
 
 import ropewalk as rw
-from ropewalk._arrays import Lang
+from ropewalk._options import Lang
 from ropewalk.articles import Entry, Table, ledger
 from ropewalk.articles._ledger import ARTICLES, KINDS, Verdict
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from tests import reference
 
 import ropewalk as rw
-from ropewalk._arrays import Pairing
+from ropewalk._options import Pairing
 from ropewalk.frequencies import axial, yarn
 from ropewalk.properties import abel_bound, scores_by_distance
 

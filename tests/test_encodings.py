@@ -22,8 +22,8 @@ from tests.data import DTYPES, PAIRINGS, UNIT, assert_same_bits, dtypes
 
 import ropewalk as rw
 from ropewalk import _encodings
-from ropewalk._arrays import Pairing
 from ropewalk._encodings import Order
+from ropewalk._options import Pairing
 
 ORDERS: list[Order] = ["sin-cos", "cos-sin"]
 LARGEST = 2**53

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tests.conftest import RunPython
 
 import ropewalk as rw
-from ropewalk import _arrays, _core
+from ropewalk import _core, _results
 
 pytestmark = pytest.mark.thread_unsafe(reason="other threads would take the memory")
 
@@ -270,7 +270,7 @@ def test_results_are_the_same_where_the_system_gives_no_memory_at_once(
         return gives
 
     monkeypatch.setattr(_core, "populate", populate)
-    x = np.ones((2, _arrays.STREAMED_BYTES // 512, 64), np.float32)
+    x = np.ones((2, _results.STREAMED_BYTES // 512, 64), np.float32)
     wide = np.ones((len(x[0]), 256), np.float32)
     calls: list[Callable[[], NDArray[Any]]] = [
         lambda: rw.rotate(x),
@@ -281,7 +281,7 @@ def test_results_are_the_same_where_the_system_gives_no_memory_at_once(
         for call in calls:
             result = call()
             assert asked.pop() == result.nbytes
-            monkeypatch.setattr(_arrays, "STREAMED_BYTES", 1 << 40)
+            monkeypatch.setattr(_results, "STREAMED_BYTES", 1 << 40)
             assert np.array_equal(result, call())
             assert not asked
-            monkeypatch.setattr(_arrays, "STREAMED_BYTES", x.nbytes)
+            monkeypatch.setattr(_results, "STREAMED_BYTES", x.nbytes)

@@ -11,7 +11,7 @@ from tests.data import UNIT, assert_same_bits
 from tests.test_attention import Call, allowed_errors, assert_within
 
 import ropewalk as rw
-from ropewalk._arrays import Pairing
+from ropewalk._options import Pairing
 
 NODES = Path(__file__).parent / "onnx"
 ROTARY = sorted(path.name for path in NODES.glob("test_rotary_embedding*"))

@@ -9,7 +9,7 @@ from tests import reference
 from tests.data import DTYPES, assert_same_bits, dtypes, pairings, rows
 
 import ropewalk as rw
-from ropewalk._arrays import Pairing
+from ropewalk._options import Pairing
 
 # Quarter turns
 

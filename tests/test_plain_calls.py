@@ -12,7 +12,7 @@ from tests.data import DTYPES, PAIRINGS, assert_same_bits, dtypes, pairings, row
 
 import ropewalk as rw
 from ropewalk import _core
-from ropewalk._arrays import Pairing
+from ropewalk._options import Pairing
 
 pytestmark = pytest.mark.thread_unsafe(reason="functions of the core are replaced")
 

@@ -15,7 +15,7 @@ from PIL import Image
 from playwright.sync_api import Browser, Page, Route
 
 import ropewalk as rw
-from ropewalk._arrays import Lang
+from ropewalk._options import Lang
 from ropewalk._report import Report
 from ropewalk.articles import Entry
 

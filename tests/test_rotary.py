@@ -20,7 +20,7 @@ from tests.data import DTYPES, PAIRINGS, UNIT, assert_same_bits, dtypes, pairing
 from tests.test_exact import Doubles, assert_exact, doubles, ulp
 
 import ropewalk as rw
-from ropewalk._arrays import Pairing
+from ropewalk._options import Pairing
 from ropewalk.frequencies import Frequencies
 
 UNITS_OFF = {"float64": 4, "float32": 3, "float16": 3, "bfloat16": 3}  # error of a turned pair

@@ -14,8 +14,8 @@ from tests.data import DTYPES, PAIRINGS, assert_same_bits, dtypes, pairings, row
 from tests.test_rotary import LARGEST, draw_data
 
 import ropewalk as rw
-from ropewalk import _arrays, _core
-from ropewalk._arrays import Pairing
+from ropewalk import _core, _results
+from ropewalk._options import Pairing
 
 # Memory
 
@@ -189,7 +189,7 @@ def turned_in_place(x: NDArray[Any], *where: Any, **options: Any) -> NDArray[Any
 @pytest.fixture
 def streaming(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let stores into `out` or new memory pass the cache by, whatever the size."""
-    monkeypatch.setattr(_arrays, "STREAMED_BYTES", 0)
+    monkeypatch.setattr(_results, "STREAMED_BYTES", 0)
     monkeypatch.setattr(_core, "rotate_plainly", lambda *_: None)  # what takes small calls
 
 
@@ -232,11 +232,11 @@ def test_stores_that_pass_the_cache_by_take_any_strides(dtype: str, layout: str)
 @dtypes
 def test_an_out_larger_than_the_cache_has_the_same_bits(dtype: str) -> None:
     x = rows((1000, 1, 128), dtype)
-    x = x.repeat(-(-_arrays.STREAMED_BYTES // x.nbytes), axis=1)
+    x = x.repeat(-(-_results.STREAMED_BYTES // x.nbytes), axis=1)
     positions = np.arange(1000)[:, None]
     out = np.zeros_like(x)
     rw.rotate(x, positions, out=out)
-    assert out.nbytes >= _arrays.STREAMED_BYTES
+    assert out.nbytes >= _results.STREAMED_BYTES
     expected = turned_in_place(x, positions).view(np.uint8)
     assert np.array_equal(out.view(np.uint8), expected)
     assert np.array_equal(rw.rotate(x, positions).view(np.uint8), expected)

@@ -22,7 +22,7 @@ from tests.reference import mp
 from tests.test_attention import LAYOUTS, layouts, smallest_subnormal
 
 import ropewalk as rw
-from ropewalk import _arrays
+from ropewalk import _results
 
 INF, NAN = math.inf, math.nan
 
@@ -532,7 +532,7 @@ def test_large_results_pass_the_cache_by(
         each[1::4] = -np.inf
         each[3::4, -1] = np.nan
     expected = rw.softmax(x, **options)
-    monkeypatch.setattr(_arrays, "STREAMED_BYTES", 0)
+    monkeypatch.setattr(_results, "STREAMED_BYTES", 0)
     page = 4096 // x.itemsize
     memory = np.full(x.size + 2 * page, 7.0, x.dtype)
     # From there results lie in their pages as x in its own: lines wait until they follow it.
@@ -552,7 +552,7 @@ def test_what_passes_the_cache_by_leaves_out_what_lies_between(
 ) -> None:
     x = rows((3, 40, 77), dtype)
     expected = rw.softmax(x)
-    monkeypatch.setattr(_arrays, "STREAMED_BYTES", 0)
+    monkeypatch.setattr(_results, "STREAMED_BYTES", 0)
     memory = np.full((3, 41, 77), 7.0, x.dtype)
     rw.softmax(x, scale=1, out=memory[:, :40])  # no float, as above
     assert_same_bits(memory[:, :40].copy(), expected)

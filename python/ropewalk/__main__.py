@@ -30,7 +30,7 @@ from ropewalk import (
     show_config,
     sinusoidal_encoding,
 )
-from ropewalk._arrays import LANGUAGES
+from ropewalk._options import LANGUAGES
 from ropewalk.articles._ledger import ARTICLES, Verdict
 
 Positions = range | list[float]

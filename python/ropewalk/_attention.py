@@ -7,9 +7,9 @@ from typing import Any, TypedDict
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ropewalk import _arrays, _core
-from ropewalk._arrays import Precision, Window
+from ropewalk import _arrays, _core, _options, _results
 from ropewalk._attention_problem import Problem, additive, per_head, rows, visible
+from ropewalk._options import Precision, Window
 from ropewalk._runtime import get_num_threads
 
 
@@ -178,7 +178,7 @@ def attention(
         slopes = None if slopes is None else per_head("slopes", slopes)
         sinks = None if sinks is None else per_head("sinks", sinks)
         if offset is not None:
-            largest = _arrays.LARGEST_POSITION
+            largest = _options.LARGEST_POSITION
             offset = _arrays.integers("offset", offset, -largest, largest)
         if key_lengths is not None:
             key_lengths = _arrays.integers("key_lengths", key_lengths, 0, key.shape[-2])
@@ -204,7 +204,7 @@ def attention(
     )
     result, output = problem.result(out)
     problem.attend(output=output)
-    return _arrays.filled(result, output)
+    return _results.filled(result, output)
 
 
 def attention_weights(
@@ -479,7 +479,7 @@ def attention_with_lse(
     result, output = problem.result(out)
     lse = problem.lse()
     problem.attend(output=output, lse=lse)
-    return _arrays.filled(result, output), lse
+    return _results.filled(result, output), lse
 
 
 def merge_attention(

@@ -7,8 +7,8 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ropewalk import _arrays, _core
-from ropewalk._arrays import Precision, Window
+from ropewalk import _arrays, _core, _options, _results
+from ropewalk._options import Precision, Window
 from ropewalk._runtime import get_num_threads
 
 # What is computed with, its largest and its smallest normal number.
@@ -45,7 +45,7 @@ class Problem:
         self.keys = self.arrays[1].shape[-2]
         self.scores_shape = (*self.leading, self.queries, self.keys)
 
-        self.in_float64 = _arrays.in_float64(precision)
+        self.in_float64 = _options.in_float64(precision)
         wide = self.in_float64 or self.dtype.type is np.float64
         limits: tuple[np.dtype[Any], float, float] = _FLOAT64 if wide else _FLOAT32
         self.computed, self.largest, smallest = limits
@@ -56,8 +56,8 @@ class Problem:
             msg = f"softcap must be positive and a normal {self.computed}, got {softcap!r}"
             raise ValueError(msg)
 
-        left, right = _arrays.window(window)
-        if _arrays.boolean("causal", causal):
+        left, right = _options.window(window)
+        if _options.boolean("causal", causal):
             right = 0
         self.window = (left, right)
         placed = (
@@ -66,9 +66,9 @@ class Problem:
             or (slopes is not None and "slopes")
         )
         if offset is None and placed and self.queries != self.keys:
-            msg = f"{placed} needs offset {_arrays.which_offset(self.queries, self.keys)}"
+            msg = f"{placed} needs offset {_options.which_offset(self.queries, self.keys)}"
             raise ValueError(msg)
-        largest = _arrays.LARGEST_POSITION
+        largest = _options.LARGEST_POSITION
         self.offset = self._integers("offset", offset, -largest, largest)
         self.key_lengths = self._integers("key_lengths", key_lengths, 0, self.keys)
         self.slopes = self._per_head("slopes", slopes)
@@ -80,13 +80,13 @@ class Problem:
         shape = (*self.leading, self.queries, self.arrays[2].shape[-1])
         scalars = (self.offset, self.key_lengths, self.slopes, self.sinks)
         inputs = (*self.given, *self.arrays, self.mask, self.bias, *scalars)
-        return _arrays.result(out, shape, self.dtype, *inputs)
+        return _results.result(out, shape, self.dtype, *inputs)
 
     def scores(self) -> NDArray[Any]:
-        return _arrays.empty(self.scores_shape, self.computed)
+        return _results.empty(self.scores_shape, self.computed)
 
     def lse(self) -> NDArray[np.float64]:
-        return _arrays.empty(self.scores_shape[:-1])
+        return _results.empty(self.scores_shape[:-1])
 
     def of_data(self, stage: NDArray[Any]) -> NDArray[Any]:
         with np.errstate(all="ignore"):
@@ -124,7 +124,7 @@ class Problem:
         )
 
     def _number(self, name: str, value: float) -> float:
-        number = _arrays.finite_number(name, value)
+        number = _options.finite_number(name, value)
         if abs(number) > self.largest:
             msg = f"{name} must be finite in {self.computed}, got {number!r}"
             raise ValueError(msg)

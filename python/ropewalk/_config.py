@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ropewalk import _arrays, frequencies
+from ropewalk import _options, frequencies
 from ropewalk.frequencies import Frequencies
 
 _TRAINED = "original_max_position_embeddings"
@@ -149,7 +149,7 @@ def rotary_from_config(
     if layer_type is not None:
         _refuse_other("layer_type", layer_type, str)
     if length is not None:
-        length = _arrays.context_length("length", length)
+        length = _options.context_length("length", length)
     rope = _rope_of_layer(text, family, layer_type)
     kind = _kind(rope)
     head = _head_dim(text, family, layer_type)
@@ -299,7 +299,7 @@ def _kind(rope: Mapping[str, Any]) -> str:
     spelled = {key: rope[key] for key in ("rope_type", "type") if rope.get(key) is not None}
     for key, name in spelled.items():
         _refuse_other(key, name, str)
-        _arrays.choice(key, name, [*_SCHEDULES, *_SYNONYMS])
+        _options.choice(key, name, [*_SCHEDULES, *_SYNONYMS])
     kinds: set[str] = {_SYNONYMS.get(name, name) for name in spelled.values()} or {"default"}
     if len(kinds) > 1:
         msg = f"rope_type and type must agree, got {rope['rope_type']!r} and {rope['type']!r}"
@@ -319,14 +319,14 @@ def _head_dim(text: Mapping[str, Any], family: dict[str, Any], layer_type: str |
     for key in ("qk_rope_head_dim", of_layer, "head_dim", "kv_channels"):
         width = text.get(key, family.get(key))
         if width is not None:
-            return _arrays.positive_integer(key, width, _arrays.LARGEST_DIM)
+            return _options.positive_integer(key, width, _options.LARGEST_DIM)
     sizes = []
     for keys in (_HIDDEN, _HEADS):
         size = _given(keys, text)
         if size is None:
             msg = f"head_dim is missing, and so is {keys[0]}"
             raise ValueError(msg)
-        sizes.append(_arrays.positive_integer(keys[0], size, 2**40))
+        sizes.append(_options.positive_integer(keys[0], size, 2**40))
     return sizes[0] // sizes[1]
 
 
@@ -340,17 +340,17 @@ def _rotated_part(
     if fraction is None and width is None:
         fraction, width = family.get("partial_rotary_factor"), family.get("rotary_dim")
     if fraction is not None:
-        fraction = _arrays.positive_number("partial_rotary_factor", fraction)
+        fraction = _options.positive_number("partial_rotary_factor", fraction)
         if fraction > 1:
             msg = f"partial_rotary_factor must be at most 1, got {fraction}"
             raise ValueError(msg)
-        if width is not None and _arrays.integer("rotary_dim", width) != int(fraction * head):
+        if width is not None and _options.integer("rotary_dim", width) != int(fraction * head):
             msg = f"rotary_dim and partial_rotary_factor must agree, got {width} and {fraction}"
             raise ValueError(msg)
         return fraction, int(fraction * head)
     if width is None:
         return 1.0, head
-    return 1.0, _arrays.positive_integer("rotary_dim", width, head)
+    return 1.0, _options.positive_integer("rotary_dim", width, head)
 
 
 def _arguments(text: Mapping[str, Any], rope: Mapping[str, Any], kind: str) -> dict[str, Any]:
@@ -364,8 +364,8 @@ def _arguments(text: Mapping[str, Any], rope: Mapping[str, Any], kind: str) -> d
         given[_TRAINED] = longest
     trained = given.get(_TRAINED)
     if kind == "yarn" and given["factor"] is None and trained is not None and longest is not None:
-        trained = _arrays.positive_number(_TRAINED, trained)
-        given["factor"] = _arrays.positive_number(_LONGEST, longest) / trained
+        trained = _options.positive_number(_TRAINED, trained)
+        given["factor"] = _options.positive_number(_LONGEST, longest) / trained
     for key in ("rope_theta", *needed):
         if given[key] is None:
             msg = f"{key} is missing where rope_type is {kind!r}"

@@ -6,7 +6,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ropewalk import _arrays
+from ropewalk import _arrays, _options, _results
 
 Measure = Literal["inner", "cosine", "euclidean"]
 
@@ -98,13 +98,13 @@ def embed(
             f"got {tokens[place]} at index {place}"
         )
         raise ValueError(msg)
-    scale = _arrays.positive_number("scale", scale)
+    scale = _options.positive_number("scale", scale)
     working = np.result_type(vectors, np.float32)
     limits = np.finfo(working)
     if not float(limits.smallest_subnormal) / 2 < scale <= float(limits.max):  # half is 0 there
         msg = f"scale must be positive and finite in {working}, got {scale!r}"
         raise ValueError(msg)
-    result, _ = _arrays.result(out, (*tokens.shape, dim), vectors.dtype, tokens, vectors)
+    result, _ = _results.result(out, (*tokens.shape, dim), vectors.dtype, tokens, vectors)
     # Every id is known to be a row; "clip" is what writes into `result` without a copy.
     np.take(vectors, tokens.astype(np.intp), axis=0, out=result, mode="clip")
     if scale != 1:
@@ -179,7 +179,7 @@ def similarity(a: ArrayLike, b: ArrayLike, /, *, measure: Measure = "cosine") ->
            [1.225, 1.269, 0.   ]])
     """
     first, second = _arrays.data("a", a), _arrays.data("b", b)
-    _arrays.choice("measure", measure, ("cosine", "inner", "euclidean"))
+    _options.choice("measure", measure, ("cosine", "inner", "euclidean"))
     if first.shape[-1] != second.shape[-1]:
         msg = f"a and b must have as many features, got {first.shape[-1]} and {second.shape[-1]}"
         raise ValueError(msg)

@@ -13,8 +13,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from ropewalk import _arrays, _core
-from ropewalk._arrays import Pairing
+from ropewalk import _arrays, _core, _options, _results
+from ropewalk._options import Pairing
 from ropewalk._runtime import get_num_threads
 from ropewalk.frequencies import Frequencies
 from ropewalk.frequencies._standard import given_or_standard
@@ -85,18 +85,18 @@ def integer_encoding(
     (array([0.5, 0.5]), array([0.0005, 0.0005]))
     """
     rows, shape = _arrays.positions("positions", positions)
-    dim = _arrays.positive_integer("dim", dim, _arrays.LARGEST_DIM)
-    _arrays.check_axes(len(shape) + 1)
+    dim = _options.positive_integer("dim", dim, _options.LARGEST_DIM)
+    _results.check_axes(len(shape) + 1)
     values = _arrays.listed(rows).astype(np.float64).reshape(*shape, 1)
     if length is not None:
-        length = _arrays.context_length("length", length)
+        length = _options.context_length("length", length)
         outside = values[(values < 0) | (values >= length)]
         if outside.size:
             msg = f"positions must be from 0 to below the length {length}, got {outside[0]:.17g}"
             raise ValueError(msg)
         with np.errstate(under="ignore"):
             values = values / length
-    result = _arrays.empty((*shape, dim))
+    result = _results.empty((*shape, dim))
     result[...] = values
     return result
 
@@ -166,13 +166,13 @@ def binary_encoding(
            [1., 1., 1., 1.]])
     """
     rows, shape = _arrays.positions("positions", positions)
-    dim = _arrays.positive_integer("dim", dim, _arrays.LARGEST_DIM)
-    bits = dim if bits is None else _arrays.positive_integer("bits", bits, dim)
+    dim = _options.positive_integer("dim", dim, _options.LARGEST_DIM)
+    bits = dim if bits is None else _options.positive_integer("bits", bits, dim)
     if dim % bits:
         msg = f"dim must be a multiple of bits, which is {bits}, got {dim}"
         raise ValueError(msg)
-    _arrays.choice("order", order, ("lsb", "msb"))
-    _arrays.check_axes(len(shape) + 1)
+    _options.choice("order", order, ("lsb", "msb"))
+    _results.check_axes(len(shape) + 1)
     given = _arrays.listed(rows).reshape(*shape, 1)
     whole = given.astype(np.int64)
     shifts = np.arange(bits)  # from 64 on NumPy gives 0
@@ -181,7 +181,7 @@ def binary_encoding(
         largest = f"2**{bits} - 1, which {bits} bits hold"
         msg = f"positions must be whole numbers from 0 to {largest}, got {wrong[0]:.17g}"
         raise ValueError(msg)
-    result = _arrays.empty((*shape, dim))
+    result = _results.empty((*shape, dim))
     digits = whole >> (shifts if order == "lsb" else shifts[::-1]) & 1
     result[...] = np.repeat(digits, dim // bits, axis=-1)
     return result
@@ -276,7 +276,7 @@ def sinusoidal_encoding(
     (128,)
     """
     turning = given_or_standard(dim, base, frequencies)
-    interleaved, sine_first = _arrays.is_interleaved(pairing), _is_sine_first(order)
+    interleaved, sine_first = _options.is_interleaved(pairing), _is_sine_first(order)
     threads = get_num_threads()
     plain = _core.encode_plainly(
         turning._turns, positions, dtype, out, interleaved, sine_first, threads
@@ -284,9 +284,9 @@ def sinusoidal_encoding(
     if plain is not None:
         return plain
     rows, shape = _arrays.positions("positions", positions, turning.axes)
-    dtype = _arrays.table_dtype(dtype, out)
-    result, core = _arrays.result(out, (*shape, 2 * len(turning)), dtype, positions, rows)
-    streamed = _arrays.streams(core, out, threads, least=STREAMED_BYTES[dtype.itemsize])
+    dtype = _results.table_dtype(dtype, out)
+    result, core = _results.result(out, (*shape, 2 * len(turning)), dtype, positions, rows)
+    streamed = _results.streams(core, out, threads, least=STREAMED_BYTES[dtype.itemsize])
     _core.fill_sinusoidal(
         turning._turns,
         rows,
@@ -297,12 +297,12 @@ def sinusoidal_encoding(
         streamed,
         threads,
     )
-    return _arrays.filled(result, core)
+    return _results.filled(result, core)
 
 
 def _is_sine_first(order: Order) -> bool:
     if order is not _SINE_FIRST:  # which it is, as a literal
-        _arrays.choice("order", order, (_SINE_FIRST, "cos-sin"))
+        _options.choice("order", order, (_SINE_FIRST, "cos-sin"))
     return order == _SINE_FIRST
 
 
@@ -369,10 +369,10 @@ def shift_matrix(
     True
     """
     turning = given_or_standard(dim, base, frequencies)
-    interleaved, sine_first = _arrays.is_interleaved(pairing), _is_sine_first(order)
+    interleaved, sine_first = _options.is_interleaved(pairing), _is_sine_first(order)
     rows, shape = _arrays.positions("offset", offset, turning.axes)
     dim = 2 * len(turning)
-    result = _arrays.empty((*shape, dim, dim))
+    result = _results.empty((*shape, dim, dim))
     _core.fill_matrices(
         turning._turns, rows, result, interleaved, sine_first, 1.0, get_num_threads()
     )
@@ -443,7 +443,7 @@ def position_kernel(
     turning = given_or_standard(dim, base, frequencies)
     rows, shape = _arrays.positions("offsets", offsets, turning.axes)
     # One axis of offsets: 64, as many as the result may have, leave none for the pairs.
-    cosines, sines = (_arrays.empty((math.prod(shape), len(turning))) for _ in range(2))
+    cosines, sines = (_results.empty((math.prod(shape), len(turning))) for _ in range(2))
     _core.fill_tables(turning._turns, rows, cosines, sines, 1.0, get_num_threads())
     sums = [math.fsum(row.tolist()) for row in cosines]
     return np.array(sums, dtype=np.float64).reshape(shape)
@@ -507,14 +507,14 @@ def grid_positions(
     if not isinstance(shape, Sequence):  # what a type checker would have said
         msg = f"shape must be a sequence of integers, got {shape!r}"  # type: ignore[unreachable]
         raise TypeError(msg)
-    sizes = [_arrays.context_length("shape", n) for n in shape]
+    sizes = [_options.context_length("shape", n) for n in shape]
     if not 1 <= len(sizes) <= LARGEST_GRID_AXES:
         msg = f"shape must have 1 to {LARGEST_GRID_AXES} axes, got {len(sizes)}"
         raise ValueError(msg)
     if normalise is not None:
-        _arrays.choice("normalise", normalise, ("separate", "min", "max"))
+        _options.choice("normalise", normalise, ("separate", "min", "max"))
     dtype: np.dtype[Any] = np.dtype(np.int64 if normalise is None else np.float64)
-    result = _arrays.empty((*sizes, len(sizes)), dtype)
+    result = _results.empty((*sizes, len(sizes)), dtype)
     for axis, size in enumerate(sizes):
         cells: NDArray[Any] = np.arange(size)
         if normalise is not None:

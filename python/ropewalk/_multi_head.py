@@ -6,7 +6,7 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ropewalk import _arrays
+from ropewalk import _arrays, _options, _results
 from ropewalk._attention import AttentionOptions, attention, attention_weights
 from ropewalk._rotary import rotate
 from ropewalk.frequencies import Frequencies
@@ -56,7 +56,7 @@ def split_heads(x: ArrayLike, heads: int, /) -> NDArray[Any]:
            [[2., 3.],
             [6., 7.]]])
     """
-    return _arrays.copied(_split("x", _with_length("x", x), _heads(heads)))
+    return _results.copied(_split("x", _with_length("x", x), _heads(heads)))
 
 
 def merge_heads(x: ArrayLike, /) -> NDArray[Any]:
@@ -98,7 +98,7 @@ def merge_heads(x: ArrayLike, /) -> NDArray[Any]:
         msg = f"x must have shape (..., heads, length, dim), got shape {array.shape}"
         raise ValueError(msg)
     *leading, heads, length, dim = array.shape
-    return _arrays.copied(array.swapaxes(-2, -3)).reshape(*leading, length, heads * dim)
+    return _results.copied(array.swapaxes(-2, -3)).reshape(*leading, length, heads * dim)
 
 
 def multi_head_attention(
@@ -464,7 +464,7 @@ def first_positions(offset: ArrayLike, heads: tuple[int, ...]) -> NDArray[np.int
 
     They are one number, or where there is a batch an array of its shape.
     """
-    largest = _arrays.LARGEST_POSITION
+    largest = _options.LARGEST_POSITION
     first = _arrays.integers("offset", offset, -largest, largest)
     leading = heads[:-3] or (1,)  # as attention has it
     _arrays.check_broadcast("offset", first.shape, leading, "the axes before those of heads")
@@ -474,7 +474,7 @@ def first_positions(offset: ArrayLike, heads: tuple[int, ...]) -> NDArray[np.int
 
 
 def _heads(heads: object) -> int:
-    return _arrays.positive_integer("heads", heads, _arrays.LARGEST_DIM)
+    return _options.positive_integer("heads", heads, _options.LARGEST_DIM)
 
 
 def _with_length(name: str, x: ArrayLike) -> NDArray[Any]:
@@ -491,5 +491,5 @@ def _split(name: str, array: NDArray[Any], heads: int) -> NDArray[Any]:
     if features % heads or not features:
         msg = f"{name} must have columns that {heads} heads divide, got {features}"
         raise ValueError(msg)
-    _arrays.check_axes(array.ndim + 1)
+    _results.check_axes(array.ndim + 1)
     return array.reshape(*leading, length, heads, features // heads).swapaxes(-2, -3)

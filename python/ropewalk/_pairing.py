@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ropewalk import _arrays
-from ropewalk._arrays import Pairing
+from ropewalk import _arrays, _options, _results
+from ropewalk._options import Pairing
 
 
 def quarter_turn(x: ArrayLike, /, *, pairing: Pairing = "interleaved") -> NDArray[Any]:
@@ -57,8 +57,8 @@ def quarter_turn(x: ArrayLike, /, *, pairing: Pairing = "interleaved") -> NDArra
     """
     data = _arrays.data("x", x)
     width = _arrays.rotary_width(data, None)
-    first, second = pair_slices(width, interleaved=_arrays.is_interleaved(pairing))
-    result = _arrays.empty(data.shape, data.dtype)
+    first, second = pair_slices(width, interleaved=_options.is_interleaved(pairing))
+    result = _results.empty(data.shape, data.dtype)
     # Not out=: np.negative of strided float32 into strided memory is wrong in NumPy 2.4.
     result[..., first] = -data[..., second]
     result[..., second] = data[..., first]
@@ -134,9 +134,9 @@ def convert_pairing(
     (128, 64)
     """
     array = _arrays.converted("x", x, "an array")
-    from_interleaved = _arrays.is_interleaved(source, "source")
-    to_interleaved = _arrays.is_interleaved(target, "target")
-    heads = _arrays.positive_integer("heads", heads, 2**31)
+    from_interleaved = _options.is_interleaved(source, "source")
+    to_interleaved = _options.is_interleaved(target, "target")
+    heads = _options.positive_integer("heads", heads, 2**31)
     axis = _arrays.axis_of(axis, array)
     if array.shape[axis] % heads:
         msg = f"axis {axis} of x must be a multiple of heads={heads}, got {array.shape[axis]}"
@@ -147,7 +147,7 @@ def convert_pairing(
     split = array.reshape(*before, heads, array.shape[axis] // heads, *after)
     features = np.moveaxis(split, len(before) + 1, -1)
     width = _arrays.rotary_width(features, rotary_dim)
-    result = _arrays.empty(split.shape, split.dtype)
+    result = _results.empty(split.shape, split.dtype)
     target_features = np.moveaxis(result, len(before) + 1, -1)
     sources = pair_slices(width, interleaved=from_interleaved)
     targets = pair_slices(width, interleaved=to_interleaved)

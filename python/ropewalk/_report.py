@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
-from ropewalk._arrays import Lang
 from ropewalk._core import version
+from ropewalk._options import Lang
 from ropewalk.articles import Entry, titles
 from ropewalk.articles._table import WORDS as TABLE_WORDS
 from ropewalk.articles._table import marked

@@ -10,8 +10,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from ropewalk import _arrays, _core
-from ropewalk._arrays import Pairing
+from ropewalk import _arrays, _core, _options, _results
+from ropewalk._options import Pairing
 from ropewalk._runtime import get_num_threads
 from ropewalk.frequencies import Frequencies, from_radians, standard
 from ropewalk.frequencies._standard import given_or_standard, standard_of
@@ -100,13 +100,13 @@ def rotary_tables(
     0.016
     """
     turning = given_or_standard(dim, base, frequencies)
-    _arrays.choice("angles", angles, ("exact", "float32"))
+    _options.choice("angles", angles, ("exact", "float32"))
     rows, shape = _arrays.positions("positions", positions, turning.axes)
-    dtype = _arrays.table_dtype(dtype, None)
+    dtype = _results.table_dtype(dtype, None)
     pairs, factor = len(turning), turning.attention_factor
     if angles == "float32":
         rows, turning = _float32_angles(rows, turning), _RADIAN
-    cosines, sines = (_arrays.empty((*shape, pairs), dtype) for _ in range(2))
+    cosines, sines = (_results.empty((*shape, pairs), dtype) for _ in range(2))
     _core.fill_tables(turning._turns, rows, cosines, sines, factor, get_num_threads())
     return cosines, sines
 
@@ -120,7 +120,7 @@ def _float32_angles(rows: range | NDArray[Any], turning: Frequencies) -> NDArray
         for axis in range(1, turning.axes):
             in_float32 += positions[:, axis] * radians[axis]
     angles: NDArray[np.float64] = in_float32.astype(np.float64)
-    too_large = ~(np.abs(angles) <= _arrays.LARGEST_POSITION)
+    too_large = ~(np.abs(angles) <= _options.LARGEST_POSITION)
     if too_large.any():
         msg = f"angles in float32 must be at most 2**53 in size, got {angles[too_large][0]}"
         raise ValueError(msg)
@@ -230,7 +230,7 @@ def rotate(
     data = _arrays.data("x", x)
     turning = _turning(data, rotary_dim, base, frequencies)
     factor = turning.attention_factor
-    backwards = inverse is not False and _arrays.boolean("inverse", inverse)
+    backwards = inverse is not False and _options.boolean("inverse", inverse)
     if backwards:
         factor = 1.0 / factor
     return _rotated("positions", data, positions, turning, pairing, backwards, factor, out)
@@ -334,7 +334,7 @@ def _rotated(
     factor: float,
     out: NDArray[Any] | None,
 ) -> NDArray[Any]:
-    interleaved = _arrays.is_interleaved(pairing)
+    interleaved = _options.is_interleaved(pairing)
     threads = get_num_threads()
     plain = _core.rotate_plainly(
         turning._turns, positions, data, out, interleaved, inverse, factor, threads
@@ -351,10 +351,10 @@ def _rotated(
         rows, shape = _arrays.positions(name, positions, turning.axes)
         if shape:
             _arrays.check_rows_fit(name, shape, data)
-    result, source, target = _arrays.row_result("x", data, out, positions, rows)
+    result, source, target = _results.row_result("x", data, out, positions, rows)
     if not target.size:
         return result
-    streamed = _arrays.streams(target, out, threads, source=source)
+    streamed = _results.streams(target, out, threads, source=source)
     _core.rotate(
         turning._turns,
         rows,
@@ -366,7 +366,7 @@ def _rotated(
         streamed,
         threads,
     )
-    return _arrays.filled(result, target)
+    return _results.filled(result, target)
 
 
 def rotate_by(
@@ -438,7 +438,7 @@ def rotate_by(
     True
     """
     data = _arrays.data("x", x)
-    interleaved = _arrays.is_interleaved(pairing)
+    interleaved = _options.is_interleaved(pairing)
     threads = get_num_threads()
     if rotary_dim is None:
         plain = _core.rotate_by_plainly(cosines, sines, data, out, interleaved, threads)
@@ -467,9 +467,9 @@ def rotate_by(
     *rows, pairs = cosine_table.shape
     _arrays.check_rows_fit("cosines", tuple(rows), data, (pairs,))
     tables = cosines, sines, cosine_table, sine_table
-    result, source, target = _arrays.row_result("x", data, out, *tables)
+    result, source, target = _results.row_result("x", data, out, *tables)
     if not target.size:
         return result
-    streamed = _arrays.streams(target, out, threads, source=source)
+    streamed = _results.streams(target, out, threads, source=source)
     _core.rotate_by(cosine_table, sine_table, source, target, interleaved, streamed, threads)
-    return _arrays.filled(result, target)
+    return _results.filled(result, target)

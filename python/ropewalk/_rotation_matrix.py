@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ropewalk import _arrays, _core
-from ropewalk._arrays import Pairing
+from ropewalk import _arrays, _core, _options, _results
+from ropewalk._options import Pairing
 from ropewalk._runtime import get_num_threads
 from ropewalk.frequencies import Frequencies
 from ropewalk.frequencies._standard import given_or_standard
@@ -70,10 +70,10 @@ def rotation_matrix(
     True
     """
     turning = given_or_standard(dim, base, frequencies)
-    interleaved = _arrays.is_interleaved(pairing)
+    interleaved = _options.is_interleaved(pairing)
     rows, shape = _arrays.positions("positions", positions, turning.axes)
     width = 2 * len(turning)
-    result = _arrays.empty((*shape, width, width))
+    result = _results.empty((*shape, width, width))
     upper_sine, factor = False, turning.attention_factor
     _core.fill_matrices(
         turning._turns, rows, result, interleaved, upper_sine, factor, get_num_threads()
@@ -129,7 +129,7 @@ def rotation_blocks(
     turning = given_or_standard(dim, base, frequencies)
     rows, shape = _arrays.positions("positions", positions, turning.axes)
     shape = (*shape, len(turning), 2, 2)
-    result = _arrays.empty(shape)
+    result = _results.empty(shape)
     factor = turning.attention_factor
     _core.fill_blocks(turning._turns, rows, result, factor, get_num_threads())
     return result
@@ -187,7 +187,7 @@ def phases(
     """
     turning = given_or_standard(dim, base, frequencies)
     rows, shape = _arrays.positions("positions", positions, turning.axes)
-    real = _arrays.empty((*shape, 2 * len(turning)))
+    real = _results.empty((*shape, 2 * len(turning)))
     interleaved, sine_first, streamed, factor = True, False, False, turning.attention_factor
     _core.fill_sinusoidal(
         turning._turns, rows, real, interleaved, sine_first, factor, streamed, get_num_threads()

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ropewalk import _arrays, _core
+from ropewalk import _core, _options
 
 EXTRAS = ("anywidget", "dask", "matplotlib", "ml_dtypes")
 MOST_THREADS = 1024
@@ -73,7 +73,7 @@ def set_num_threads(n: int, /) -> None:
     >>> rw.set_num_threads(before)
     """
     global _process_threads  # noqa: PLW0603 - the one piece of state
-    _process_threads = _arrays.positive_integer("n", n, MOST_THREADS)
+    _process_threads = _options.positive_integer("n", n, MOST_THREADS)
 
 
 def get_num_threads() -> int:
@@ -134,7 +134,7 @@ def num_threads(n: int, /) -> Iterator[None]:
     ...     rw.get_num_threads()
     1
     """
-    token = _block_threads.set(_arrays.positive_integer("n", n, MOST_THREADS))
+    token = _block_threads.set(_options.positive_integer("n", n, MOST_THREADS))
     try:
         yield
     finally:

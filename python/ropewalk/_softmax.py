@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ropewalk import _arrays, _core
-from ropewalk._arrays import Precision
+from ropewalk import _arrays, _core, _options, _results
+from ropewalk._options import Precision
 from ropewalk._runtime import get_num_threads
 
 
@@ -103,14 +103,14 @@ def softmax(
             return plain
     array = _arrays.data("x", x)
     along = _arrays.axis_of(axis, array)
-    factor = _arrays.finite_number("scale", scale)
+    factor = _options.finite_number("scale", scale)
     counts = _counts(mask, array)
-    in_float64 = _arrays.in_float64(precision)
-    result, source, target = _arrays.row_result("x", array, out, counts)
-    streamed = _arrays.streams(target, out, threads, source=source)
+    in_float64 = _options.in_float64(precision)
+    result, source, target = _results.row_result("x", array, out, counts)
+    streamed = _results.streams(target, out, threads, source=source)
     if array.size:
         _core.softmax(source, target, counts, along, factor, in_float64, streamed, threads)
-    return _arrays.filled(result, target)
+    return _results.filled(result, target)
 
 
 def logsumexp(x: ArrayLike, /, *, axis: int = -1, mask: ArrayLike | None = None) -> NDArray[Any]:
@@ -165,7 +165,7 @@ def logsumexp(x: ArrayLike, /, *, axis: int = -1, mask: ArrayLike | None = None)
     array = _arrays.data("x", x)
     along = _arrays.axis_of(axis, array)
     counts = _counts(mask, array)
-    sums = _arrays.empty(array.shape[:along] + array.shape[along + 1 :])
+    sums = _results.empty(array.shape[:along] + array.shape[along + 1 :])
     if sums.size:
         _core.logsumexp(_arrays.aligned(array), sums, counts, along, get_num_threads())
     with np.errstate(all="ignore"):

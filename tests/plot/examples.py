@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 import ropewalk as rw
-from ropewalk._arrays import Lang
+from ropewalk._options import Lang
 
 TOKENS = ["これ", "は", "ペン", "です"]
 TABLE = rw.sinusoidal_encoding(range(8), 4)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from tests import reference
 
 import ropewalk as rw
-from ropewalk._arrays import Pairing
+from ropewalk._options import Pairing
 from ropewalk.frequencies import mrope, yarn
 
 mp = reference.mp

@@ -14,7 +14,7 @@ from tests.data import luminance
 from tests.plot.examples import EXAMPLES, figures_of
 
 import ropewalk as rw
-from ropewalk._arrays import Lang
+from ropewalk._options import Lang
 
 names = pytest.mark.parametrize("name", rw.plot.__all__)
 styles = pytest.mark.parametrize("style", ["default", "dark_background"])

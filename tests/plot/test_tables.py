@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tests import reference
 
 import ropewalk as rw
-from ropewalk._arrays import Pairing
+from ropewalk._options import Pairing
 
 TOKENS = ["$x$", "pen", "a"]
 WEIGHTS = [[0.5, 0.25, 0.25], [0.0, 1.0, 0.0], [0.125, 0.125, 0.75]]

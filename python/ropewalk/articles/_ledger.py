@@ -11,8 +11,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ropewalk import _arrays
-from ropewalk._arrays import LANGUAGES, Lang
+from ropewalk import _options
+from ropewalk._options import LANGUAGES, Lang
 
 Kind = Literal["F", "V", "G", "C", "S", "N", "E"]
 Mode = Literal["exact", "round-half-even", "truncate", "wrong", "illustrative"]
@@ -187,10 +187,10 @@ def ledger(
     ['V003.13', 'V003.16', 'V003.17', 'V003.20']
     """
     if article is not None:
-        _arrays.choice("article", article, ARTICLES)
+        _options.choice("article", article, ARTICLES)
     if kind is not None:
-        _arrays.choice("kind", kind, KINDS)
-    _arrays.choice("lang", lang, LANGUAGES)
+        _options.choice("kind", kind, KINDS)
+    _options.choice("lang", lang, LANGUAGES)
     return tuple(
         entry
         for number in ARTICLES
@@ -228,7 +228,7 @@ def titles(*, lang: Lang = "en") -> dict[str, str]:
     >>> rw.articles.titles()["003"]
     'Positional encoding: a mathematical note'
     """
-    _arrays.choice("lang", lang, LANGUAGES)
+    _options.choice("lang", lang, LANGUAGES)
     return {number: _file(number)["title"][lang] for number in ARTICLES}
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
 
-from ropewalk._arrays import Lang
+from ropewalk._options import Lang
 from ropewalk.articles._ledger import Entry, Kind, ledger
 
 # Heads of the columns, and the words of the verdicts.

@@ -5,7 +5,7 @@ from decimal import Decimal, localcontext
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ropewalk import _arrays
+from ropewalk import _arrays, _options
 from ropewalk.bias._distances import matrices, relative_positions
 from ropewalk.frequencies._frequencies import DIGITS
 
@@ -58,7 +58,7 @@ def alibi_slopes(heads: int, /) -> NDArray[np.float64]:
     array([0.25      , 0.0625    , 0.015625  , 0.00390625, 0.5       ,
            0.125     ])
     """
-    heads = _arrays.positive_integer("heads", heads, LARGEST_HEADS)
+    heads = _options.positive_integer("heads", heads, LARGEST_HEADS)
     power = 1 << (heads.bit_length() - 1)
     exponents = [*range(8, 8 * power + 1, 8), *range(4, 8 * (heads - power), 8)]
     with localcontext(DIGITS):

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import ArrayLike, NDArray
 
-from ropewalk import _arrays
+from ropewalk import _arrays, _options, _results
 
 
 def relative_positions(
@@ -20,27 +20,27 @@ def relative_positions(
     queries = checked_length("query_length", query_length)
     keys = queries if key_length is None else checked_length("key_length", key_length)
     if offset is None and queries != keys:
-        msg = f"offset must be given {_arrays.which_offset(queries, keys)}"
+        msg = f"offset must be given {_options.which_offset(queries, keys)}"
         raise ValueError(msg)
-    largest = _arrays.LARGEST_POSITION
+    largest = _options.LARGEST_POSITION
     offsets = _arrays.integers("offset", 0 if offset is None else offset, -largest, largest)
     # Memory that cannot be had is refused before any of it is written.
-    result = _arrays.empty((*offsets.shape, queries, keys), np.dtype(np.bool_))
+    result = _results.empty((*offsets.shape, queries, keys), np.dtype(np.bool_))
     line = np.arange(-queries, keys if result.size else 1 - queries)
     return line - offsets[..., None], (queries, keys)
 
 
 def matrices(line: NDArray[Any], lengths: tuple[int, int]) -> NDArray[Any]:
     """Return values of `relative_positions` as matrices: the same all along each diagonal."""
-    result = _arrays.empty((*line.shape[:-1], *lengths), line.dtype)
+    result = _results.empty((*line.shape[:-1], *lengths), line.dtype)
     if result.size:
         result[...] = sliding_window_view(line, lengths[1], axis=-1)[..., :0:-1, :]
     return result
 
 
 def checked_length(name: str, value: object) -> int:
-    length = _arrays.integer(name, value)
-    if not 0 <= length <= _arrays.LARGEST_POSITION:
+    length = _options.integer(name, value)
+    if not 0 <= length <= _options.LARGEST_POSITION:
         msg = f"{name} must be an integer from 0 to 2**53, got {length}"
         raise ValueError(msg)
     return length

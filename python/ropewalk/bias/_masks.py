@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ropewalk import _arrays
-from ropewalk._arrays import Window
+from ropewalk import _arrays, _options, _results
+from ropewalk._options import Window
 from ropewalk.bias._distances import checked_length, matrices, relative_positions
 
 
@@ -130,7 +130,7 @@ def window_mask(
            [0, 0, 1, 1]])
     """
     positions, lengths = relative_positions(query_length, key_length, offset)
-    left, right = _arrays.window(window)
+    left, right = _options.window(window)
     seen = np.ones(positions.shape, np.bool_)
     if left is not None:
         seen &= positions >= -left
@@ -190,7 +190,7 @@ def key_length_mask(key_lengths: ArrayLike, key_length: int, /) -> NDArray[np.bo
     """
     keys = checked_length("key_length", key_length)
     valid = _arrays.integers("key_lengths", key_lengths, 0, keys)
-    result = _arrays.empty((*valid.shape, 1, keys), np.dtype(np.bool_))
+    result = _results.empty((*valid.shape, 1, keys), np.dtype(np.bool_))
     if result.size:  # of any number of keys where there is no sequence
         np.less(np.arange(keys), valid[..., None, None], out=result)
     return result
@@ -257,7 +257,7 @@ def packed_mask(sequence_ids: ArrayLike, key_ids: ArrayLike | None = None, /) ->
         )
         raise ValueError(msg) from None
     shape = (*leading, queries.shape[-1], keys.shape[-1])
-    result = _arrays.empty(shape, np.dtype(np.bool_))
+    result = _results.empty(shape, np.dtype(np.bool_))
     np.equal(queries[..., :, None], keys[..., None, :], out=result)
     return result
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ropewalk import _arrays
+from ropewalk import _arrays, _options
 from ropewalk.bias._distances import matrices, relative_positions
 
 LARGEST_BUCKETS = 1024
@@ -89,7 +89,7 @@ def t5_buckets(
     array([[3, 3, 3, 3, 2, 2, 1, 0]])
     """
     positions, lengths = relative_positions(query_length, key_length, offset)
-    count = _arrays.integer("buckets", buckets)
+    count = _options.integer("buckets", buckets)
     found = _t5_buckets("buckets must be", positions, count, max_distance, bidirectional)
     return matrices(found, lengths)
 
@@ -249,7 +249,7 @@ def relative(
 def _t5_buckets(
     what: str, positions: NDArray[np.int64], buckets: int, max_distance: int, bidirectional: bool
 ) -> NDArray[np.int64]:
-    both = _arrays.boolean("bidirectional", bidirectional)
+    both = _options.boolean("bidirectional", bidirectional)
     if both and (buckets % 2 or not 4 <= buckets <= LARGEST_BUCKETS):
         msg = f"{what} an even integer from 4 to {LARGEST_BUCKETS}, got {buckets}"
         raise ValueError(msg)
@@ -270,8 +270,8 @@ def _t5_starts(buckets: int, max_distance: int) -> list[int]:
     """
     exact = buckets // 2
     steps = buckets - exact
-    farthest = _arrays.integer("max_distance", max_distance)
-    if not exact < farthest <= _arrays.LARGEST_POSITION:
+    farthest = _options.integer("max_distance", max_distance)
+    if not exact < farthest <= _options.LARGEST_POSITION:
         msg = (
             f"max_distance must be an integer above {exact}, the distances with a bucket of "
             f"their own, and at most 2**53, got {farthest}"

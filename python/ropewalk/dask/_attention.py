@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 import ropewalk as rw
-from ropewalk import _arrays
-from ropewalk._arrays import Precision, Window
+from ropewalk import _arrays, _options
 from ropewalk._attention_problem import Problem
+from ropewalk._options import Precision, Window
 from ropewalk.dask._chunks import (
     Chunks,
     aligned,
@@ -170,7 +170,7 @@ def attention(
     seen = [_seen_chunks(problem, *edges, keys) for edges in itertools.pairwise(queries)]
     part = np.dtype([("output", dtype, value.shape[-1:]), ("lse", np.float64)])
     blocks = [*itertools.chain.from_iterable((arrays[name], labels[name]) for name in arrays)]
-    recompute = _arrays.boolean("recompute", recompute)
+    recompute = _options.boolean("recompute", recompute)
     # Dask fuses what makes a chunk into the task that takes it, but not where a sum over an axis
     # would take a list of chunks. So features are summed over, or are axes of the parts.
     of_data = ["features", "values"] if recompute else []
@@ -215,9 +215,9 @@ def _seen_chunks(problem: Problem, begin: int, end: int, edges: list[int]) -> tu
     offsets = np.zeros(1, np.int64) if problem.offset is None else problem.offset
     first, beyond = 0, problem.keys
     if left is not None:
-        first = begin + int(offsets.min(initial=_arrays.LARGEST_POSITION)) - left
+        first = begin + int(offsets.min(initial=_options.LARGEST_POSITION)) - left
     if right is not None:
-        beyond = end + int(offsets.max(initial=-_arrays.LARGEST_POSITION)) + right
+        beyond = end + int(offsets.max(initial=-_options.LARGEST_POSITION)) + right
     if problem.key_lengths is not None:
         beyond = min(beyond, int(problem.key_lengths.max(initial=0)))
     if max(first, 0) >= min(beyond, problem.keys):

@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 import ropewalk as rw
 from ropewalk import _arrays
-from ropewalk._arrays import Pairing
 from ropewalk._encodings import Order
+from ropewalk._options import Pairing
 from ropewalk.dask._chunks import aligned, in_chunks, leading_axes, one_a_chunk
 from ropewalk.frequencies import Frequencies
 

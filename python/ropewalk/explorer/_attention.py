@@ -8,7 +8,7 @@ import numpy as np
 import traitlets
 from numpy.typing import ArrayLike, NDArray
 
-from ropewalk import AttentionStages, _arrays, attention_stages
+from ropewalk import AttentionStages, _arrays, _options, attention_stages
 from ropewalk.explorer._view import LARGEST_SIDE, Picture, View, packed
 from ropewalk.geometry import convex_hull
 from ropewalk.geometry._contraction import as_weights
@@ -97,7 +97,7 @@ class AttentionView(View):
         value = proposal["value"]
         if value is not None and value is not False and not self.placed:
             queries, keys = len(self.tokens), len(self.key_tokens)
-            msg = f"{proposal['trait'].name} needs offset {_arrays.which_offset(queries, keys)}"
+            msg = f"{proposal['trait'].name} needs offset {_options.which_offset(queries, keys)}"
             raise traitlets.TraitError(msg)
         return value
 
@@ -277,8 +277,8 @@ def attention(
     if key_tokens is None and rows == columns:
         key_tokens = tokens
     if offset is not None:
-        offset = _arrays.integer("offset", offset)
-        _arrays.integers("offset", offset, -_arrays.LARGEST_POSITION, _arrays.LARGEST_POSITION)
+        offset = _options.integer("offset", offset)
+        _arrays.integers("offset", offset, -_options.LARGEST_POSITION, _options.LARGEST_POSITION)
     return AttentionView(
         given,
         _labels("tokens", tokens, rows),

@@ -7,7 +7,7 @@ import numpy as np
 import traitlets
 from numpy.typing import ArrayLike, NDArray
 
-from ropewalk import _arrays, frequencies, sinusoidal_encoding
+from ropewalk import _arrays, _options, frequencies, sinusoidal_encoding
 from ropewalk.explorer._view import LARGEST_SIDE, Picture, View, packed
 from ropewalk.frequencies import Frequencies
 
@@ -200,21 +200,21 @@ def encoding(
     if at.ndim != 1 or not 1 <= at.size <= LARGEST_SIDE:
         msg = f"positions must have shape (positions,), 1 to {LARGEST_SIDE} of them, got {at.shape}"
         raise ValueError(msg)
-    width = _arrays.even_dim(dim)
+    width = _options.even_dim(dim)
     if not 4 <= width <= LARGEST_SIDE:
         msg = f"dim must be an even integer from 4 to {LARGEST_SIDE}, got {width}"
         raise ValueError(msg)
-    _arrays.choice("schedule", schedule, SCHEDULES)
-    stretch = _arrays.positive_number("factor", factor)
+    _options.choice("schedule", schedule, SCHEDULES)
+    stretch = _options.positive_number("factor", factor)
     if not 1 <= stretch <= 1e9:
         msg = f"factor must be from 1 to 1e9, got {stretch}"
         raise ValueError(msg)
     return EncodingView(
         at,
         width,
-        base=_arrays.positive_number("base", base),
+        base=_options.positive_number("base", base),
         schedule=schedule,
         factor=stretch,
-        trained_length=_arrays.context_length("trained_length", trained_length),
+        trained_length=_options.context_length("trained_length", trained_length),
         title=title,
     )

@@ -6,9 +6,9 @@ import numpy as np
 import traitlets
 from numpy.typing import ArrayLike, NDArray
 
-from ropewalk import _arrays, rotary_tables, rotate_by
-from ropewalk._arrays import Pairing
+from ropewalk import _arrays, _options, rotary_tables, rotate_by
 from ropewalk._embedding import scaled_to_one
+from ropewalk._options import Pairing
 from ropewalk._pairing import pair_slices
 from ropewalk.explorer._view import Picture, View, packed
 from ropewalk.frequencies import Frequencies
@@ -160,13 +160,13 @@ def rotation(
     if dims[0] != dims[1]:
         msg = f"query and key must have the same length, got {dims[0]} and {dims[1]}"
         raise ValueError(msg)
-    _arrays.is_interleaved(pairing)
-    chosen = one_axis(_arrays.even_dim(dims[0]), base, frequencies)
-    positions = _arrays.positive_integer("count", count, LARGEST // dims[0])
+    _options.is_interleaved(pairing)
+    chosen = one_axis(_options.even_dim(dims[0]), base, frequencies)
+    positions = _options.positive_integer("count", count, LARGEST // dims[0])
     if positions < 2:
         msg = f"count must be from 2, got {positions}"
         raise ValueError(msg)
-    first = _arrays.integer("start", start)
+    first = _options.integer("start", start)
     if abs(first) > 2**52:
         msg = f"start must be from -2**52 to 2**52, got {first}"
         raise ValueError(msg)

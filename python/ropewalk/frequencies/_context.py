@@ -2,7 +2,7 @@
 
 from decimal import Decimal, localcontext
 
-from ropewalk import _arrays
+from ropewalk import _options
 from ropewalk.frequencies._frequencies import DIGITS, Frequencies
 from ropewalk.frequencies._standard import geometric
 
@@ -55,8 +55,8 @@ def linear(dim: int, /, *, factor: float, base: float = 10000.0) -> Frequencies:
     >>> rw.frequencies.linear(4, factor=8.0).radians
     array([0.125  , 0.00125])
     """
-    dim, base = _arrays.even_dim(dim), _arrays.positive_number("base", base)
-    factor = _arrays.positive_number("factor", factor)
+    dim, base = _options.even_dim(dim), _options.positive_number("base", base)
+    factor = _options.positive_number("factor", factor)
     with localcontext(DIGITS):
         turns = [turn / Decimal(factor) for turn in geometric(dim // 2, Decimal(base))]
         scaling = f"linear({dim}, factor={factor}, base={base})"
@@ -108,8 +108,8 @@ def ntk(dim: int, /, *, factor: float, base: float = 10000.0) -> Frequencies:
     >>> rw.frequencies.ntk(8, factor=8.0).radians.tolist()
     [1.0, 0.05, 0.0025, 0.000125]
     """
-    dim, base = _dim_of_ntk(dim), _arrays.positive_number("base", base)
-    factor = _arrays.positive_number("factor", factor)
+    dim, base = _dim_of_ntk(dim), _options.positive_number("base", base)
+    factor = _options.positive_number("factor", factor)
     with localcontext(DIGITS):
         scaling = f"ntk({dim}, factor={factor}, base={base})"
         turns = _with_larger_base(dim, Decimal(factor), base)
@@ -174,10 +174,10 @@ def dynamic_ntk(
     >>> f == rw.frequencies.ntk(8, factor=8.0)
     True
     """
-    dim, base = _dim_of_ntk(dim), _arrays.positive_number("base", base)
-    factor = _arrays.positive_number("factor", factor)
-    trained_length = _arrays.context_length("trained_length", trained_length)
-    length = _arrays.context_length("length", length)
+    dim, base = _dim_of_ntk(dim), _options.positive_number("base", base)
+    factor = _options.positive_number("factor", factor)
+    trained_length = _options.context_length("trained_length", trained_length)
+    length = _options.context_length("length", length)
     with localcontext(DIGITS):
         stretch = Decimal(max(length, trained_length)) / trained_length
         turns = _with_larger_base(dim, 1 + Decimal(factor) * (stretch - 1), base)
@@ -257,11 +257,11 @@ def llama3(
     >>> slowed[[0, 63]].round(12)
     array([1., 8.])
     """
-    dim, base = _arrays.even_dim(dim), _arrays.positive_number("base", base)
-    factor = _arrays.positive_number("factor", factor)
-    trained_length = _arrays.context_length("trained_length", trained_length)
-    low = _arrays.positive_number("low_frequency_factor", low_frequency_factor)
-    high = _arrays.positive_number("high_frequency_factor", high_frequency_factor)
+    dim, base = _options.even_dim(dim), _options.positive_number("base", base)
+    factor = _options.positive_number("factor", factor)
+    trained_length = _options.context_length("trained_length", trained_length)
+    low = _options.positive_number("low_frequency_factor", low_frequency_factor)
+    high = _options.positive_number("high_frequency_factor", high_frequency_factor)
     if low > high:
         msg = f"low_frequency_factor must be at most high_frequency_factor, {high}, got {low}"
         raise ValueError(msg)
@@ -284,9 +284,9 @@ def llama3(
 
 
 def _dim_of_ntk(value: int) -> int:
-    dim = _arrays.even_dim(value)
+    dim = _options.even_dim(value)
     if dim == 2:
-        msg = f"dim must be an even integer from 4 to {_arrays.LARGEST_DIM}, got 2"
+        msg = f"dim must be an even integer from 4 to {_options.LARGEST_DIM}, got 2"
         raise ValueError(msg)
     return dim
 

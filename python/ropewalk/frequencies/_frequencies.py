@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ropewalk import _arrays, _core
+from ropewalk import _core, _options
 
 # Floats are taken as the numbers that they are, which a context may be told to refuse.
 DIGITS = Context(prec=90, traps=[DivisionByZero, InvalidOperation, Overflow])
@@ -49,7 +49,7 @@ class Frequencies:
     def __init__(self, words: bytes, axes: int, attention_factor: float, scaling: str, /) -> None:
         self._words = words
         self._axes = axes
-        self._attention_factor = _arrays.number_between(
+        self._attention_factor = _options.number_between(
             "attention_factor",
             attention_factor,
             SMALLEST_ATTENTION_FACTOR,

@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ropewalk import _arrays
+from ropewalk import _arrays, _options
 from ropewalk.frequencies._frequencies import (
     DIGITS,
     LARGEST_AXES,
@@ -108,9 +108,9 @@ def axial(
     array([[1.   , 0.   , 0.01 , 0.   ],
            [0.   , 0.1  , 0.   , 0.001]])
     """
-    dim, base = _arrays.even_dim(dim), _arrays.positive_number("base", base)
+    dim, base = _options.even_dim(dim), _options.positive_number("base", base)
     pairs = dim // 2
-    _arrays.choice("layout", layout, ("restarted", "dealt", "alternating"))
+    _options.choice("layout", layout, ("restarted", "dealt", "alternating"))
     if sections is None:
         axes = _axes(2 if axes is None else axes)
         if pairs % axes:
@@ -136,7 +136,7 @@ def axial(
             table = [turn for axis in range(axes) for turn in whole[axis::axes]]
         else:
             table = whole
-        if _arrays.boolean("turns", turns):
+        if _options.boolean("turns", turns):
             table = [turn * TWO_PI for turn in table]
         scaling = f"axial({dim}, {options}, layout={layout!r}, turns={turns}, base={base})"
         schedule = Frequencies._of_turns(table, scaling=scaling)
@@ -221,7 +221,7 @@ def mrope(
     shared = one_axis(dim, base, frequencies)
     sizes = _sections(sections, len(shared))
     axes = len(sizes)
-    if _arrays.boolean("interleaved", interleaved):
+    if _options.boolean("interleaved", interleaved):
         owners = [i % axes if i < axes * sizes[i % axes] else 0 for i in range(len(shared))]
         dealt = [owners.count(axis) for axis in range(axes)]
         if dealt != sizes:
@@ -290,7 +290,7 @@ def mixed(dim: int, /, *, directions: ArrayLike, base: float = 10.0) -> Frequenc
     array([[1. , 0.1, 0. , 0. ],
            [0. , 0. , 1. , 0.1]])
     """
-    dim, base = _arrays.even_dim(dim), _arrays.positive_number("base", base)
+    dim, base = _options.even_dim(dim), _options.positive_number("base", base)
     if dim % 4:
         msg = f"dim must be a multiple of 4, got {dim}"
         raise ValueError(msg)
@@ -299,7 +299,7 @@ def mixed(dim: int, /, *, directions: ArrayLike, base: float = 10.0) -> Frequenc
         msg = f"directions must be a number or have shape ({dim // 4},), got {array.shape}"
         raise ValueError(msg)
     angles = [
-        Decimal.from_float(_arrays.number_between("directions", angle, -(2.0**53), 2.0**53))
+        Decimal.from_float(_options.number_between("directions", angle, -(2.0**53), 2.0**53))
         for angle in np.broadcast_to(array, dim // 4).tolist()
     ]
     with localcontext(DIGITS):
@@ -312,7 +312,7 @@ def mixed(dim: int, /, *, directions: ArrayLike, base: float = 10.0) -> Frequenc
 
 
 def _axes(value: int) -> int:
-    axes = _arrays.integer("axes", value)
+    axes = _options.integer("axes", value)
     if not 2 <= axes <= LARGEST_AXES:
         msg = f"axes must be an integer from 2 to {LARGEST_AXES}, got {axes}"
         raise ValueError(msg)
@@ -323,7 +323,7 @@ def _sections(values: Sequence[int], pairs: int) -> list[int]:
     if not isinstance(values, Sequence):  # what a type checker would have said
         msg = f"sections must be a sequence of integers, got {values!r}"  # type: ignore[unreachable]
         raise TypeError(msg)
-    sizes = [_arrays.positive_integer("sections", value, pairs) for value in values]
+    sizes = [_options.positive_integer("sections", value, pairs) for value in values]
     if not 2 <= len(sizes) <= LARGEST_AXES:
         msg = f"sections must be 2 to {LARGEST_AXES}, one an axis, got {len(sizes)}"
         raise ValueError(msg)

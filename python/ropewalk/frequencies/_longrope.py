@@ -4,7 +4,7 @@ from decimal import Decimal, localcontext
 
 from numpy.typing import ArrayLike
 
-from ropewalk import _arrays
+from ropewalk import _arrays, _options
 from ropewalk.frequencies._frequencies import DIGITS, Frequencies, derived_attention_factor
 from ropewalk.frequencies._standard import geometric
 
@@ -96,11 +96,11 @@ def longrope(
     >>> round(f.attention_factor, 6)
     1.190238
     """
-    dim, base = _arrays.even_dim(dim), _arrays.positive_number("base", base)
+    dim, base = _options.even_dim(dim), _options.positive_number("base", base)
     short = _factors("short_factors", short_factors, dim // 2)
     long = _factors("long_factors", long_factors, dim // 2)
-    trained_length = _arrays.context_length("trained_length", trained_length)
-    beyond = length is not None and _arrays.context_length("length", length) > trained_length
+    trained_length = _options.context_length("trained_length", trained_length)
+    beyond = length is not None and _options.context_length("length", length) > trained_length
     with localcontext(DIGITS):
         kept = geometric(dim // 2, Decimal(base))
         turns = [turn / f for turn, f in zip(kept, long if beyond else short, strict=True)]
@@ -128,9 +128,9 @@ def _longrope_attention_factor(
     trained_length: int, max_length: int | None, factor: float | None
 ) -> float:
     if factor is not None:
-        stretch = Decimal(_arrays.positive_number("factor", factor))
+        stretch = Decimal(_options.positive_number("factor", factor))
     elif max_length is not None:
-        stretch = Decimal(_arrays.context_length("max_length", max_length)) / trained_length
+        stretch = Decimal(_options.context_length("max_length", max_length)) / trained_length
     else:
         msg = "one of max_length, factor and attention_factor must be given in longrope, got none"
         raise ValueError(msg)

@@ -5,7 +5,7 @@ from functools import lru_cache
 
 from numpy.typing import ArrayLike
 
-from ropewalk import _arrays
+from ropewalk import _arrays, _options
 from ropewalk.frequencies._frequencies import (
     DIGITS,
     LARGEST_AXES,
@@ -61,7 +61,7 @@ def standard(dim: int, /, *, base: float = 10000.0) -> Frequencies:
     >>> rw.frequencies.standard(8).radians
     array([1.   , 0.1  , 0.01 , 0.001])
     """
-    return standard_of(_arrays.even_dim(dim), _arrays.positive_number("base", base))
+    return standard_of(_options.even_dim(dim), _options.positive_number("base", base))
 
 
 @lru_cache(maxsize=64)
@@ -138,8 +138,8 @@ def from_radians(radians: ArrayLike, /) -> Frequencies:
             f"and at least one pair, got {array.shape}"
         )
         raise ValueError(msg)
-    if array.shape[-1] > _arrays.LARGEST_DIM // 2:
-        msg = f"radians must hold at most {_arrays.LARGEST_DIM // 2} pairs, got {array.shape[-1]}"
+    if array.shape[-1] > _options.LARGEST_DIM // 2:
+        msg = f"radians must hold at most {_options.LARGEST_DIM // 2} pairs, got {array.shape[-1]}"
         raise ValueError(msg)
     with localcontext(DIGITS):
         turns = [
@@ -201,8 +201,8 @@ def partial(dim: int, /, *, fraction: float, base: float = 10000.0) -> Frequenci
     >>> rw.frequencies.partial(32, fraction=0.25).radians
     array([1.   , 0.1  , 0.01 , 0.001])
     """
-    dim, base = _arrays.even_dim(dim), _arrays.positive_number("base", base)
-    fraction = _arrays.number_between("fraction", fraction, 0.0, 1.0)
+    dim, base = _options.even_dim(dim), _options.positive_number("base", base)
+    fraction = _options.number_between("fraction", fraction, 0.0, 1.0)
     rotary_dim = int(fraction * dim)
     if rotary_dim < 2 or rotary_dim % 2:
         msg = (
@@ -268,9 +268,9 @@ def proportional(
     >>> rw.frequencies.proportional(8, fraction=0.5).radians
     array([1. , 0.1, 0. , 0. ])
     """
-    dim, base = _arrays.even_dim(dim), _arrays.positive_number("base", base)
-    fraction = _arrays.number_between("fraction", fraction, 0.0, 1.0)
-    factor = _arrays.positive_number("factor", factor)
+    dim, base = _options.even_dim(dim), _options.positive_number("base", base)
+    fraction = _options.number_between("fraction", fraction, 0.0, 1.0)
+    factor = _options.positive_number("factor", factor)
     live = int(fraction * dim // 2)
     with localcontext(DIGITS):
         turns = [
@@ -331,9 +331,9 @@ def clipped(
     >>> rw.frequencies.clipped(8, pairs=3, hard=True).radians
     array([1., 0., 0., 0.])
     """
-    dim, base = _arrays.even_dim(dim), _arrays.positive_number("base", base)
-    pairs = _arrays.positive_integer("pairs", pairs, dim // 2)
-    hard = _arrays.boolean("hard", hard)
+    dim, base = _options.even_dim(dim), _options.positive_number("base", base)
+    pairs = _options.positive_integer("pairs", pairs, dim // 2)
+    hard = _options.boolean("hard", hard)
     with localcontext(DIGITS):
         turns = geometric(dim // 2, Decimal(base))
         kept = dim // 2 - pairs
@@ -359,7 +359,7 @@ def given_or_standard(
             msg = "dim must be given where frequencies is not"
             raise TypeError(msg)
         if base is None:
-            return standard_of(_arrays.even_dim(dim), 10000.0)
+            return standard_of(_options.even_dim(dim), 10000.0)
         return standard(dim, base=base)
     if not isinstance(frequencies, Frequencies):  # what a type checker would have said
         msg = (  # type: ignore[unreachable]
@@ -370,7 +370,7 @@ def given_or_standard(
     if base is not None:
         msg = f"base must not be given together with frequencies, got {base!r}"
         raise ValueError(msg)
-    if dim is not None and _arrays.even_dim(dim) != 2 * len(frequencies):
+    if dim is not None and _options.even_dim(dim) != 2 * len(frequencies):
         msg = f"dim must be {2 * len(frequencies)}, twice the pairs of frequencies, got {dim}"
         raise ValueError(msg)
     return frequencies

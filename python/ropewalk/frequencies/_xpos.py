@@ -5,7 +5,7 @@ from decimal import Decimal, localcontext
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ropewalk import _arrays
+from ropewalk import _arrays, _options, _results
 from ropewalk.frequencies._frequencies import DIGITS
 
 
@@ -75,11 +75,11 @@ def xpos_scales(
     array([1.        , 0.28571429, 0.08163265])
     """
     rows, shape = _arrays.positions("positions", positions)
-    dim = _arrays.even_dim(dim)
-    largest = float(_arrays.LARGEST_POSITION)
-    scale_base = _arrays.number_between("scale_base", scale_base, 1.0, largest)
-    centre = _arrays.number_between("centre", centre, -largest, largest)
-    scales = _arrays.empty((*shape, dim // 2))
+    dim = _options.even_dim(dim)
+    largest = float(_options.LARGEST_POSITION)
+    scale_base = _options.number_between("scale_base", scale_base, 1.0, largest)
+    centre = _options.number_between("centre", centre, -largest, largest)
+    scales = _results.empty((*shape, dim // 2))
     with localcontext(DIGITS):
         rates = [
             (Decimal(10 * pair + 2 * dim) / (7 * dim)).ln() / Decimal(scale_base)

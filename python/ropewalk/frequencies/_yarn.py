@@ -3,7 +3,7 @@
 import math
 from decimal import Decimal, localcontext
 
-from ropewalk import _arrays
+from ropewalk import _options
 from ropewalk.frequencies._frequencies import (
     DIGITS,
     TWO_PI,
@@ -114,18 +114,18 @@ def yarn(
     >>> f.attention_factor
     1.0
     """
-    dim, base = _arrays.even_dim(dim), _arrays.positive_number("base", base)
+    dim, base = _options.even_dim(dim), _options.positive_number("base", base)
     if base <= 1:
         msg = f"base must be above 1 in yarn, got {base}"
         raise ValueError(msg)
-    factor = _arrays.positive_number("factor", factor)
-    trained_length = _arrays.context_length("trained_length", trained_length)
-    beta_fast = _arrays.positive_number("beta_fast", beta_fast)
-    beta_slow = _arrays.positive_number("beta_slow", beta_slow)
+    factor = _options.positive_number("factor", factor)
+    trained_length = _options.context_length("trained_length", trained_length)
+    beta_fast = _options.positive_number("beta_fast", beta_fast)
+    beta_slow = _options.positive_number("beta_slow", beta_slow)
     if beta_fast < beta_slow:
         msg = f"beta_fast must not be below beta_slow, {beta_slow}, got {beta_fast}"
         raise ValueError(msg)
-    truncate = _arrays.boolean("truncate", truncate)
+    truncate = _options.boolean("truncate", truncate)
     with localcontext(DIGITS):
         low, high = (
             dim * (trained_length / (TWO_PI * Decimal(beta))).ln() / (2 * Decimal(base).ln())
@@ -164,7 +164,7 @@ def _yarn_attention_factor(
     logarithm = max(Decimal(factor).ln(), Decimal(0)) / 10
     if mscale is None or mscale_all_dim is None:
         return derived_attention_factor(1 + logarithm, factor=factor)
-    above = 1 + Decimal(_arrays.positive_number("mscale", mscale)) * logarithm
-    below = 1 + Decimal(_arrays.positive_number("mscale_all_dim", mscale_all_dim)) * logarithm
+    above = 1 + Decimal(_options.positive_number("mscale", mscale)) * logarithm
+    below = 1 + Decimal(_options.positive_number("mscale_all_dim", mscale_all_dim)) * logarithm
     given = {"factor": factor, "mscale": mscale, "mscale_all_dim": mscale_all_dim}
     return derived_attention_factor(above / below, **given)

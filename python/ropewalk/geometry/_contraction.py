@@ -5,7 +5,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ropewalk import _arrays, attention
+from ropewalk import _arrays, _options, attention
 from ropewalk.geometry._points import as_points, as_reals
 
 MOST_STEPS = 2**20
@@ -136,8 +136,8 @@ def iterate_attention(
     [2.0, 1.523, 0.796, 0.125]
     """
     x = as_points("points", points)
-    count = _arrays.positive_integer("steps", steps, MOST_STEPS)
-    factor = 1 / math.sqrt(x.shape[1]) if scale is None else _arrays.finite_number("scale", scale)
+    count = _options.positive_integer("steps", steps, MOST_STEPS)
+    factor = 1 / math.sqrt(x.shape[1]) if scale is None else _options.finite_number("scale", scale)
     if factor < 0:
         msg = f"scale must be 0 or more, got {factor!r}"
         raise ValueError(msg)

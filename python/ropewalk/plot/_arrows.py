@@ -7,8 +7,8 @@ from matplotlib.axes import Axes
 from matplotlib.patches import FancyArrowPatch
 from numpy.typing import ArrayLike, NDArray
 
-from ropewalk import _arrays
-from ropewalk._arrays import Lang
+from ropewalk import _options
+from ropewalk._options import Lang
 from ropewalk.geometry._contraction import as_weights
 from ropewalk.plot import _canvas
 from ropewalk.plot._canvas import COLOURS, Words
@@ -94,7 +94,7 @@ def attention_arrows(
     if key_tokens is None:
         key_tokens = tokens
     key_names = _canvas.token_labels("key_tokens", key_tokens, keys)
-    if query is not None and not 0 <= _arrays.integer("query", query) < queries:
+    if query is not None and not 0 <= _options.integer("query", query) < queries:
         msg = f"query must be an integer from 0 to {queries - 1}, got {query}"
         raise ValueError(msg)
     heads = [_canvas.words(head, lang) for head in ("key", "query")]

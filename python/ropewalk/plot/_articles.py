@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from ropewalk import (
-    _arrays,
+    _options,
     attention,
     attention_weights,
     binary_encoding,
@@ -21,7 +21,7 @@ from ropewalk import (
     similarity,
     sinusoidal_encoding,
 )
-from ropewalk._arrays import Lang
+from ropewalk._options import Lang
 from ropewalk.articles._ledger import ARTICLES
 from ropewalk.plot import _canvas, _ladder, _plane, _properties, _vectors
 from ropewalk.plot._arrows import attention_arrows
@@ -82,7 +82,7 @@ def article_figures(article: str | None = None, /, *, lang: Lang = "en") -> dict
     ['003_sin_x', '003_sin_half_x', '003_heatmap']
     """
     if article is not None:
-        _arrays.choice("article", article, ARTICLES)
+        _options.choice("article", article, ARTICLES)
     figures = {}
     for name, (height, draw) in _FIGURES.items():
         if article in {None, name[:3]}:
@@ -130,7 +130,7 @@ def article_animations(
     {}
     """
     if article is not None:
-        _arrays.choice("article", article, ARTICLES)
+        _options.choice("article", article, ARTICLES)
     return {
         name: animate(Figure(figsize=(_canvas.WIDTH, height), layout="constrained"), lang)
         for name, (height, animate) in _ANIMATIONS.items()

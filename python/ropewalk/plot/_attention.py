@@ -11,8 +11,8 @@ from matplotlib.colors import ListedColormap, Normalize
 from numpy.typing import ArrayLike, NDArray
 
 from ropewalk import AttentionStages
-from ropewalk._arrays import Lang
 from ropewalk._attention_problem import visible
+from ropewalk._options import Lang
 from ropewalk.geometry._contraction import as_weights
 from ropewalk.plot import _canvas, _maps
 from ropewalk.plot._canvas import COLOURS, Words

@@ -11,8 +11,8 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from numpy.typing import ArrayLike, NDArray
 
-from ropewalk import _arrays
-from ropewalk._arrays import LANGUAGES, Lang
+from ropewalk import _arrays, _options
+from ropewalk._options import LANGUAGES, Lang
 from ropewalk.geometry._points import as_reals
 from ropewalk.properties._card import JAPANESE as SCORECARD
 
@@ -309,7 +309,7 @@ def _font(lang: Lang) -> Words:
 
     The usual font stays first, so that only Japanese letters come from the Japanese one.
     """
-    _arrays.choice("lang", lang, LANGUAGES)
+    _options.choice("lang", lang, LANGUAGES)
     installed = set(font_manager.get_font_names()) if lang == "ja" else set()
     font = next((name for name in JAPANESE_FONTS if name in installed), None)
     return {"family": [*rcParams["font.family"], font]} if font else {}

@@ -8,8 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Circle
 from numpy.typing import ArrayLike, NDArray
 
-from ropewalk import _arrays
-from ropewalk._arrays import Lang
+from ropewalk import _options
+from ropewalk._options import Lang
 from ropewalk.plot import _canvas
 from ropewalk.plot._canvas import COLOURS
 
@@ -84,7 +84,7 @@ def clock_hands(
     if values.shape[1] % 2:
         msg = f"table must have an even number of columns, got {values.shape[1]}"
         raise ValueError(msg)
-    _arrays.choice("order", order, ("cos-sin", "sin-cos"))
+    _options.choice("order", order, ("cos-sin", "sin-cos"))
     across_and_up = [1, 0] if order == "cos-sin" else [0, 1]
     pairs = values.shape[1] // 2
     default = [_canvas.words("pair {}", lang, pair) for pair in range(pairs)]

@@ -3,7 +3,7 @@
 from matplotlib.axes import Axes
 from matplotlib.patches import Circle, FancyArrowPatch, FancyBboxPatch
 
-from ropewalk._arrays import Lang
+from ropewalk._options import Lang
 from ropewalk.plot import _canvas
 from ropewalk.plot._canvas import COLOURS
 

@@ -15,7 +15,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
-from ropewalk._arrays import Lang
+from ropewalk._options import Lang
 from ropewalk.plot import _canvas
 from ropewalk.plot._canvas import Words
 

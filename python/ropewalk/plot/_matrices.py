@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 from numpy.typing import ArrayLike
 
-from ropewalk import _arrays
+from ropewalk import _options
 from ropewalk.geometry._points import as_points
 from ropewalk.plot import _canvas
 from ropewalk.plot._canvas import BLUE, CENTRED, FAINT, GREEN, ORANGE, SHADE
@@ -132,7 +132,7 @@ def matrix_product(
 def _selected(name: str, place: int | None, count: int) -> list[int]:
     if place is None:
         return list(range(count))
-    number = _arrays.integer(name, place)
+    number = _options.integer(name, place)
     if not 0 <= number < count:
         msg = f"{name} must be an integer from 0 to {count - 1}, got {number}"
         raise ValueError(msg)

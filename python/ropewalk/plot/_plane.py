@@ -13,7 +13,7 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike
 
 from ropewalk import geometry
-from ropewalk._arrays import Lang
+from ropewalk._options import Lang
 from ropewalk.geometry._points import as_plane
 from ropewalk.plot import _canvas
 from ropewalk.plot._canvas import BLUE, CENTRED, FAINT, ORANGE, SHADE

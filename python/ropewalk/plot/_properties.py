@@ -10,7 +10,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 from numpy.typing import ArrayLike
 
-from ropewalk._arrays import Lang
+from ropewalk._options import Lang
 from ropewalk.plot import _canvas
 from ropewalk.plot._canvas import COLOURS, LINES
 from ropewalk.properties import ScaleLaw, Scorecard, Temperature

@@ -12,9 +12,9 @@ from matplotlib.patches import Circle
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike, NDArray
 
-from ropewalk import _arrays, phases, rotary_tables, rotate
-from ropewalk._arrays import Lang, Pairing
+from ropewalk import _arrays, _options, phases, rotary_tables, rotate
 from ropewalk._embedding import scaled_to_one
+from ropewalk._options import Lang, Pairing
 from ropewalk._pairing import pair_slices
 from ropewalk.frequencies import Frequencies
 from ropewalk.frequencies._standard import one_axis
@@ -101,13 +101,13 @@ def rotation(
     if pairs is not None and not np.iterable(pairs):
         msg = f"pairs must be a sequence of integers, got {pairs!r}"  # type: ignore[unreachable]
         raise TypeError(msg)
-    chosen = range(count) if pairs is None else [_arrays.integer("pairs", pair) for pair in pairs]
+    chosen = range(count) if pairs is None else [_options.integer("pairs", pair) for pair in pairs]
     if not chosen or not all(0 <= pair < count for pair in chosen):
         msg = f"pairs must be one or more integers from 0 to {count - 1}, got {pairs!r}"
         raise ValueError(msg)
     default = [_canvas.words("pair {}", lang, pair) for pair in chosen]
     titles = _canvas.own_words(labels, default, lang)
-    of_pairs = pair_slices(2 * count, interleaved=_arrays.is_interleaved(pairing))
+    of_pairs = pair_slices(2 * count, interleaved=_options.is_interleaved(pairing))
     first, second = (values[:, features] for features in of_pairs)
     ax = _canvas.axes(ax, 2.2, lang)
     for place, (pair, title) in enumerate(zip(chosen, titles, strict=True)):

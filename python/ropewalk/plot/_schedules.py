@@ -6,8 +6,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
-from ropewalk import _arrays
-from ropewalk._arrays import Lang
+from ropewalk import _options
+from ropewalk._options import Lang
 from ropewalk.frequencies import Frequencies
 from ropewalk.plot import _canvas
 from ropewalk.plot._canvas import COLOURS, LINES
@@ -92,7 +92,7 @@ def wavelengths(
             )
             raise TypeError(msg)
     if trained_length is not None:
-        trained_length = _arrays.context_length("trained_length", trained_length)
+        trained_length = _options.context_length("trained_length", trained_length)
     ax = _canvas.axes(ax, 3.8, lang)
     curves, names = [], []
     for i, (name, frequencies) in enumerate(schedules.items()):

@@ -13,8 +13,8 @@ from matplotlib.ticker import MaxNLocator
 from matplotlib.transforms import Bbox
 from numpy.typing import ArrayLike, NDArray
 
-from ropewalk import _arrays
-from ropewalk._arrays import Lang
+from ropewalk import _arrays, _options
+from ropewalk._options import Lang
 from ropewalk.plot import _canvas, _maps
 
 Kind = Literal["encoding", "attention", "matrix"]
@@ -114,7 +114,7 @@ def heatmap(
     ['0.73', '0.27', '0.50', '0.50']
     """
     shown, hidden = _matrix(values)
-    _arrays.choice("kind", kind, ("encoding", "attention", "matrix"))
+    _options.choice("kind", kind, ("encoding", "attention", "matrix"))
     down, across = (np.arange(count, dtype=np.float64) for count in shown.shape)
     if kind == "attention" and columns is None and len(across) == len(down):
         columns = rows
@@ -129,9 +129,9 @@ def heatmap(
         raise ValueError(msg)
     finite = shown[~hidden]
     signed = bool((finite < 0).any())
-    norm, extend = _norm(finite, limit, signed=signed, log=_arrays.boolean("log", log))
+    norm, extend = _norm(finite, limit, signed=signed, log=_options.boolean("log", log))
     if annotate is not None:
-        annotate = _arrays.boolean("annotate", annotate)
+        annotate = _options.boolean("annotate", annotate)
     known = isinstance(cmap, str) and cmap in colormaps
     if cmap is not None and not known:
         msg = f"cmap must be the name of a Matplotlib colour map, got {cmap!r}"
@@ -225,7 +225,7 @@ def number_table(
     """
     values, at = _canvas.rows(table, positions)
     names = _canvas.own_words(labels, _canvas.dimensions(values.shape[1], lang), lang)
-    digits = _arrays.integer("decimals", decimals)
+    digits = _options.integer("decimals", decimals)
     if not 0 <= digits <= MOST_DECIMALS:
         msg = f"decimals must be an integer from 0 to {MOST_DECIMALS}, got {digits}"
         raise ValueError(msg)
@@ -281,7 +281,7 @@ def _norm(
     values: NDArray[np.float64], limit: float | None, *, signed: bool, log: bool
 ) -> tuple[Normalize, str]:
     """Return how values become colours, and at which ends of the colours there are more values."""
-    end = _maps.reach(values) if limit is None else _arrays.positive_number("limit", limit)
+    end = _maps.reach(values) if limit is None else _options.positive_number("limit", limit)
     end = float(np.clip(end, *REACH))
     sizes = np.abs(values[values != 0])
     smallest = float(np.clip(sizes.min(initial=end), end / 10**DECADES, end / 10))

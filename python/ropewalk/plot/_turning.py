@@ -9,8 +9,8 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Circle
 from numpy.typing import ArrayLike
 
-from ropewalk import _arrays
-from ropewalk._arrays import Lang, Pairing
+from ropewalk import _options
+from ropewalk._options import Lang, Pairing
 from ropewalk._pairing import pair_slices
 from ropewalk.plot import _canvas
 from ropewalk.plot._canvas import COLOURS
@@ -99,7 +99,7 @@ def rotating_pairs(
     count = values.shape[1] // 2
     default = [_canvas.words("pair {}", lang, pair) for pair in range(count)]
     titles = _canvas.own_words(labels, default, lang)
-    of_pairs = pair_slices(2 * count, interleaved=_arrays.is_interleaved(pairing))
+    of_pairs = pair_slices(2 * count, interleaved=_options.is_interleaved(pairing))
     pairs = np.stack([values[:, features] for features in of_pairs], axis=-1)
     longest = np.hypot(pairs[..., 0], pairs[..., 1]).max(axis=0)
     pairs = pairs / np.where(longest > 0, longest, 1)[:, np.newaxis]

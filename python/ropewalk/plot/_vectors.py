@@ -8,8 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Arc, Polygon
 from numpy.typing import ArrayLike
 
-from ropewalk import _arrays
-from ropewalk._arrays import Lang
+from ropewalk import _options
+from ropewalk._options import Lang
 from ropewalk.geometry._points import as_direction, norms
 from ropewalk.plot import _canvas
 from ropewalk.plot._canvas import BLUE, CENTRED, FAINT, GREEN, ORANGE, SHADE, Words
@@ -62,8 +62,8 @@ def right_triangle(
     >>> ax.get_title()
     'cos θ = adjacent / hypotenuse = 3 / 5 = 0.6'
     """
-    across = _arrays.positive_number("adjacent", adjacent)
-    up = _arrays.positive_number("opposite", opposite)
+    across = _options.positive_number("adjacent", adjacent)
+    up = _options.positive_number("opposite", opposite)
     hypotenuse = hypot(across, up)
     ax = _canvas.axes(ax, 3.2, lang)
     size = max(across, up)

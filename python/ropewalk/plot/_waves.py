@@ -7,8 +7,8 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, MultipleLocator
 from numpy.typing import ArrayLike
 
-from ropewalk import _arrays
-from ropewalk._arrays import Lang
+from ropewalk import _options
+from ropewalk._options import Lang
 from ropewalk.geometry._points import as_reals
 from ropewalk.plot import _canvas
 from ropewalk.plot._canvas import COLOURS, FAINT
@@ -147,7 +147,7 @@ def sine(
     'period 4π'
     """
     along, values = as_reals("x", x), as_reals("y", y)
-    period = _arrays.positive_number("period", period)
+    period = _options.positive_number("period", period)
     if along.ndim != 1 or along.shape != values.shape:
         msg = f"x and y must have one shape (points,), got {along.shape} and {values.shape}"
         raise ValueError(msg)

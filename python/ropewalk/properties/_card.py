@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
 
-from ropewalk import _arrays
-from ropewalk._arrays import Lang
+from ropewalk import _options
+from ropewalk._options import Lang
 
 # The names of encodings and properties, and what is said beside them.
 JAPANESE: Mapping[str, str] = {
@@ -83,8 +83,8 @@ class Scorecard:
             error = ValueError if isinstance(names, tuple) else TypeError
             raise error(msg)
         encoding, wanted = names
-        _arrays.choice("encoding", encoding, self.encodings)
-        _arrays.choice("property", wanted, self.properties)
+        _options.choice("encoding", encoding, self.encodings)
+        _options.choice("property", wanted, self.properties)
         return self.cells[self.encodings.index(encoding)][self.properties.index(wanted)]
 
     def __str__(self) -> str:

@@ -7,8 +7,8 @@ keys wanders around 0; and the score of others is largest wherever they say.
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ropewalk import _arrays, sinusoidal_encoding
-from ropewalk._arrays import Pairing
+from ropewalk import _arrays, _options, sinusoidal_encoding
+from ropewalk._options import Pairing
 from ropewalk._pairing import pair_slices
 from ropewalk.frequencies import Frequencies
 from ropewalk.frequencies._standard import one_axis
@@ -173,7 +173,7 @@ def scores_by_distance(
     if len(shape) != 1:
         msg = f"distances must have one dimension, got shape {shape}"
         raise ValueError(msg)
-    interleaved = _arrays.is_interleaved(pairing)
+    interleaved = _options.is_interleaved(pairing)
     with np.errstate(all="ignore"):  # what overflows is refused
         products = _complex(queries, interleaved) * _complex(keys, interleaved).conj()
         scores: NDArray[np.float64] = (products @ _hands(rows, turning).T).real

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ropewalk import _arrays
+from ropewalk import _arrays, _options
 from ropewalk.geometry._points import norms
 from ropewalk.properties._measurement import (
     Measurement,
@@ -99,12 +99,12 @@ def fitted_shift(table: ArrayLike, shift: int = 1, /, *, affine: bool = False) -
     True
     """
     rows = rows_of_reals(table)
-    shift = _arrays.integer("shift", shift)
+    shift = _options.integer("shift", shift)
     if not 1 <= shift < len(rows):
         msg = f"shift must be from 1 to {len(rows) - 1}, below the rows of table, got {shift}"
         raise ValueError(msg)
     before, after = rows[:-shift], rows[shift:]
-    ones = np.ones((len(before), 1)) if _arrays.boolean("affine", affine) else before[:, :0]
+    ones = np.ones((len(before), 1)) if _options.boolean("affine", affine) else before[:, :0]
     known = np.hstack([before, ones])
     dim = rows.shape[1]
     with np.errstate(under="ignore"):
@@ -195,7 +195,7 @@ def relative_score(
             f"got {after.shape}"
         )
         raise ValueError(msg)
-    scale = _arrays.positive_number("scale", scale)
+    scale = _options.positive_number("scale", scale)
     return Measurement(largest(after - before) / scale, 6 * unit(before))
 
 
@@ -252,8 +252,8 @@ def length_independence(
     >>> length_independence(lambda n: rw.integer_encoding(range(n), 8, length=n), 10, 20)
     Measurement(value=0.45, bound=0.0)
     """
-    length = _arrays.context_length("length", length)
-    longer = _arrays.context_length("longer", longer)
+    length = _options.context_length("length", length)
+    longer = _options.context_length("longer", longer)
     if longer < length:
         msg = f"longer must be at least the length {length}, got {longer}"
         raise ValueError(msg)

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from ropewalk import _arrays
+from ropewalk import _options
 from ropewalk.frequencies import Frequencies
 from ropewalk.frequencies._standard import one_axis
 
@@ -66,7 +66,7 @@ def unseen_pairs(
     (18, 46)
     """
     turning = one_axis(dim, base, frequencies)
-    return np.flatnonzero(turning.wavelengths > _arrays.context_length("length", length))
+    return np.flatnonzero(turning.wavelengths > _options.context_length("length", length))
 
 
 def unseen_phase(
@@ -140,8 +140,8 @@ def unseen_phase(
     """
     turning = one_axis(dim, base, frequencies)
     before = turning if trained is None else one_axis(2 * len(turning), None, trained)
-    reached = _reach(turning, _arrays.context_length("length", length))
-    seen = _reach(before, _arrays.context_length("trained_length", trained_length))
+    reached = _reach(turning, _options.context_length("length", length))
+    seen = _reach(before, _options.context_length("trained_length", trained_length))
     moving = np.where(reached > 0, reached, 1.0)  # a pair that stands still has all been seen
     return np.maximum(0.0, reached - seen) / moving
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ropewalk import _arrays
+from ropewalk import _arrays, _options
 from ropewalk.geometry._points import as_reals
 
 
@@ -67,7 +67,7 @@ def rows_of_reals(table: ArrayLike) -> NDArray[np.float64]:
 def generator(seed: int | np.random.Generator) -> np.random.Generator:
     if isinstance(seed, np.random.Generator):
         return seed
-    number = _arrays.integer("seed", seed)
+    number = _options.integer("seed", seed)
     if number < 0:
         msg = f"seed must not be negative, got {number}"
         raise ValueError(msg)

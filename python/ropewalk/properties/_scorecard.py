@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ropewalk import (
-    _arrays,
+    _options,
     binary_encoding,
     grid_positions,
     integer_encoding,
@@ -18,7 +18,7 @@ from ropewalk import (
     sinusoidal_encoding,
     softmax,
 )
-from ropewalk._arrays import LANGUAGES, Lang
+from ropewalk._options import LANGUAGES, Lang
 from ropewalk.bias import alibi, alibi_slopes
 from ropewalk.properties._card import Cell, Scorecard
 from ropewalk.properties._invariance import (
@@ -384,17 +384,17 @@ def scorecard(dim: int = 64, /, *, length: int = 1024, lang: Lang = "en") -> Sco
     >>> card["RoPE", "relative only"].holds, card["sinusoidal", "relative only"].holds
     (True, False)
     """
-    dim = _arrays.integer("dim", dim)
+    dim = _options.integer("dim", dim)
     if not 32 <= dim <= 128 or dim % 2:
         msg = f"dim must be an even integer from 32 to 128, got {dim}"
         raise ValueError(msg)
-    length = _arrays.integer("length", length)
+    length = _options.integer("length", length)
     if not ROWS * dim <= length <= 2048:
         msg = (
             f"length must be an integer from {ROWS * dim} to 2048 where dim is {dim}, got {length}"
         )
         raise ValueError(msg)
-    _arrays.choice("lang", lang, LANGUAGES)
+    _options.choice("lang", lang, LANGUAGES)
     encodings = _encodings(dim)
     cells = tuple(
         tuple(_cell(wanted, encoding, dim, length, lang) for wanted in PROPERTIES)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ropewalk import _arrays, softmax
+from ropewalk import _arrays, _options, softmax
 from ropewalk.properties._measurement import Measurement, largest, reals, unit
 
 Softmax = Callable[[NDArray[Any]], NDArray[Any]]
@@ -130,7 +130,7 @@ def softmax_shift(x: ArrayLike, /, *, shift: float, softmax: Softmax = softmax) 
     0.0
     """
     logits = reals("x", x)
-    constant = _arrays.finite_number("shift", shift)
+    constant = _options.finite_number("shift", shift)
     with np.errstate(all="ignore"):  # what lies beyond the largest number is refused
         shifted = reals("x + shift", logits + np.array(constant).astype(logits.dtype))
     before, after = (_weights(softmax, each) for each in (logits, shifted))

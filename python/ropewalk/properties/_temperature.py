@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ropewalk import _arrays, attention_weights, softmax
+from ropewalk import _options, attention_weights, softmax
 from ropewalk.geometry._contraction import check_shares
 from ropewalk.properties._measurement import generator, largest, reals
 
@@ -239,8 +239,8 @@ def scale_law(
     if not len(dims):
         msg = "dims must not be empty"
         raise ValueError(msg)
-    widths = [_arrays.positive_integer("dims", dim, _arrays.LARGEST_DIM) for dim in dims]
-    length = _arrays.positive_integer("length", length, LARGEST_LENGTH)
+    widths = [_options.positive_integer("dims", dim, _options.LARGEST_DIM) for dim in dims]
+    length = _options.positive_integer("length", length, LARGEST_LENGTH)
     draws = generator(seed)
     columns = []
     for dim in widths:

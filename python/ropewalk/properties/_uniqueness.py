@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ropewalk import _arrays, sinusoidal_encoding
+from ropewalk import _options, sinusoidal_encoding
 from ropewalk.frequencies import Frequencies
 from ropewalk.frequencies._frequencies import DIGITS
 from ropewalk.frequencies._standard import one_axis
@@ -194,7 +194,7 @@ def closest_lag(
     (0.07239, 622)
     """
     turning = one_axis(dim, base, frequencies)
-    length = _arrays.integer("length", length)
+    length = _options.integer("length", length)
     if not 2 <= length <= 2**32:
         msg = f"length must be an integer from 2 to 2**32, got {length}"
         raise ValueError(msg)
@@ -255,8 +255,8 @@ def uniqueness_range(dim: int, /, *, base: float = 10000.0) -> int:
     >>> [uniqueness_range(dim) for dim in (2, 4, 128, 512)]
     [1, 100, 8659, 9646]
     """
-    dim = _arrays.even_dim(dim)
-    base = _arrays.positive_number("base", base)
+    dim = _options.even_dim(dim)
+    base = _options.positive_number("base", base)
     if base < 1:
         msg = f"base must be at least 1, so that the last pair is the slowest, got {base!r}"
         raise ValueError(msg)

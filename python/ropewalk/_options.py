@@ -1,0 +1,167 @@
+"""Options: numbers, words and switches, checked.
+
+Every message names the argument, what was expected and what came.
+"""
+
+import math
+import operator
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+
+LARGEST_POSITION = 2**53
+LARGEST_DIM = 2**20
+LARGEST_WINDOW = 2**62  # more than any two positions are apart, and no overflow beside one
+Lang = Literal["en", "ja"]
+LANGUAGES = ("en", "ja")
+Pairing = Literal["interleaved", "half"]
+Window = tuple[int | None, int | None]
+Precision = Literal["float64"]
+_INTERLEAVED, _HALF = "interleaved", "half"
+
+_BOOLEANS = (bool, np.bool_)  # as `bool | np.bool_` in a function each call would make them anew
+_NUMBERS = (int, float, np.integer, np.floating)
+
+
+def integer(name: str, value: object) -> int:
+    """Return `value` as an int; anything that is no integer, as True is none, raises TypeError."""
+    try:
+        if isinstance(value, _BOOLEANS):
+            raise TypeError
+        number = operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        msg = f"{name} must be an integer, got {value!r}"
+        raise TypeError(msg) from None
+    if number.bit_length() > 1000:
+        msg = f"{name} must be an integer of at most 1000 bits, got {shown(number)}"
+        raise ValueError(msg)
+    return number
+
+
+def positive_integer(name: str, value: object, largest: int) -> int:
+    """Return `value` as an int from 1 to `largest`."""
+    number = integer(name, value)
+    if not 1 <= number <= largest:
+        msg = f"{name} must be an integer from 1 to {largest}, got {number}"
+        raise ValueError(msg)
+    return number
+
+
+def context_length(name: str, value: object) -> int:
+    """Return a length (tokens) as an int: from 1 to 2**53."""
+    return positive_integer(name, value, LARGEST_POSITION)
+
+
+def even_dim(value: object) -> int:
+    """Return the width of an encoding: even, from 2 to `LARGEST_DIM`."""
+    dim = integer("dim", value)
+    if dim < 2 or dim % 2 or dim > LARGEST_DIM:
+        msg = f"dim must be an even integer from 2 to {LARGEST_DIM}, got {dim}"
+        raise ValueError(msg)
+    return dim
+
+
+def _number(name: str, value: object) -> float:
+    """Return `value` as a float, infinite where it is too large for one; True is no number."""
+    if isinstance(value, _BOOLEANS) or not isinstance(value, _NUMBERS):
+        msg = f"{name} must be a real number, got {shown(value)}"
+        raise TypeError(msg)
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+
+
+def finite_number(name: str, value: object) -> float:
+    """Return `value` as a finite float."""
+    number = _number(name, value)
+    if not math.isfinite(number):
+        msg = f"{name} must be finite, got {number!r}"
+        raise ValueError(msg)
+    return number
+
+
+def positive_number(name: str, value: object) -> float:
+    """Return `value` as a finite float above 0."""
+    number = _number(name, value)
+    if not 0 < number < math.inf:
+        msg = f"{name} must be positive and finite, got {number!r}"
+        raise ValueError(msg)
+    return number
+
+
+def number_between(name: str, value: object, smallest: float, largest: float) -> float:
+    """Return `value` as a float from `smallest` to `largest`."""
+    number = _number(name, value)
+    exact = int(value) if isinstance(value, int | np.integer) else number
+    if not smallest <= exact <= largest:
+        msg = f"{name} must be a number from {smallest} to {largest}, got {shown(value)}"
+        raise ValueError(msg)
+    return number
+
+
+def choice(name: str, value: object, allowed: Sequence[str]) -> None:
+    """Refuse a `value` that is none of those `allowed`."""
+    if not isinstance(value, str) or value not in allowed:
+        msg = f"{name} must be one of {', '.join(map(repr, allowed))}, got {shown(value)}"
+        raise ValueError(msg)
+
+
+def in_float64(precision: object) -> bool:
+    """Tell whether float32 is to be computed in float64, as a `Precision` says."""
+    if precision is None:
+        return False
+    choice("precision", precision, ("float64",))
+    return True
+
+
+def boolean(name: str, value: object) -> bool:
+    """Return True or False; nothing else is taken for one of them."""
+    if isinstance(value, _BOOLEANS):
+        return bool(value)
+    msg = f"{name} must be True or False, got {shown(value)}"
+    raise TypeError(msg)
+
+
+def is_interleaved(pairing: object, name: str = "pairing") -> bool:
+    """Tell which of the two pairings it is."""
+    if pairing is _INTERLEAVED:  # which it is, as a literal
+        return True
+    if pairing is not _HALF:
+        choice(name, pairing, (_INTERLEAVED, _HALF))
+    return pairing == _INTERLEAVED
+
+
+def window(value: object) -> Window:
+    """Return the distances before and behind a query that it sees; None is unlimited."""
+    if value is None:
+        return None, None
+    if not isinstance(value, (tuple, list)) or len(value) != 2:
+        msg = f"window must be a pair (left, right), got {shown(value)}"
+        error = ValueError if isinstance(value, (tuple, list)) else TypeError
+        raise error(msg)
+    sides: list[int | None] = []
+    for side in value:
+        distance = None if side is None else integer("window", side)
+        if distance is not None and distance < 0:
+            msg = f"window must be a pair of distances, 0 or more, or None, got {value!r}"
+            raise ValueError(msg)
+        sides.append(None if distance is None else min(distance, LARGEST_WINDOW))
+    return sides[0], sides[1]
+
+
+def which_offset(queries: int, keys: int) -> str:
+    """Say what offsets there are to choose from, for a message that one is needed."""
+    return (
+        f"where {queries} queries meet {keys} keys: "
+        "offset=0 aligns the first query with the first key (upper left), "
+        f"offset={keys - queries} the last with the last (lower right)"
+    )
+
+
+def shown(value: object) -> str:
+    """Return what a message says of a number or an option."""
+    if isinstance(value, int) and value.bit_length() > 1000:
+        return f"an integer of {value.bit_length()} bits"  # Python refuses to print the longest
+    return str(value) if isinstance(value, _NUMBERS) else repr(value)
