@@ -595,6 +595,10 @@ struct Simd {
         return _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32(static_cast<int>(lanes)), bit),
                                   bit);
     }
+    static __m256i wide_lane_mask(unsigned lanes) {
+        const __m256i bit = _mm256_set_epi64x(8, 4, 2, 1);
+        return _mm256_cmpeq_epi64(_mm256_and_si256(_mm256_set1_epi64x(lanes), bit), bit);
+    }
     // Lanes of sixteen bits are chosen two by two: where only one of two is, it is alone, and
     // function(lane, its number) reads or writes it.
     static unsigned pairs_of(unsigned lanes) { return lanes & lanes >> 1 & 0x5555U; }
@@ -614,10 +618,6 @@ struct Simd {
             if ((alone & 1) != 0)
                 function(all[i], i);
         v = _mm256_load_si256(reinterpret_cast<const __m256i*>(all));
-    }
-    static __m256i wide_lane_mask(unsigned lanes) {
-        const __m256i bit = _mm256_set_epi64x(8, 4, 2, 1);
-        return _mm256_cmpeq_epi64(_mm256_and_si256(_mm256_set1_epi64x(lanes), bit), bit);
     }
     static __m256 high_words(__m128i v) {
         return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(v), 16));
