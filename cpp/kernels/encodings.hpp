@@ -156,7 +156,7 @@ void fill_around(const double* centres, const double* steps, const Table& table,
                  void* spare, const Exact* exact) {
     using Row = typename Writer::Row;
     constexpr int width = Row::group_doubles;
-    // Both blocks read the same step, where registers hold the values of both.
+    // Two blocks at once read each step once, where registers hold the values of both.
     constexpr bool together = sizeof(Around<Row, 2>) <= S::registers * sizeof(typename S::F64);
     const std::int64_t groups = (table.pairs + group_pairs - 1) / group_pairs,
                        next = row + block_rows;
@@ -164,17 +164,18 @@ void fill_around(const double* centres, const double* steps, const Table& table,
     for (std::int64_t j = 1; j <= reach; ++j, steps += groups * width) {
         const bool first = inside(row - j) || inside(row + j);
         const bool second = inside(next - j) || inside(next + j);
-        if (together && first && second)
-            fill_rows_at<S, Writer, layout, streamed, 2>(centres, steps, table, row, j, spare,
-                                                         exact);
-        else {
-            if (first)
-                fill_rows_at<S, Writer, layout, streamed, 1>(centres, steps, table, row, j, spare,
+        if constexpr (together)
+            if (first && second) {
+                fill_rows_at<S, Writer, layout, streamed, 2>(centres, steps, table, row, j, spare,
                                                              exact);
-            if (second)
-                fill_rows_at<S, Writer, layout, streamed, 1>(centres + width, steps, table, next, j,
-                                                             spare, exact);
-        }
+                continue;
+            }
+        if (first)
+            fill_rows_at<S, Writer, layout, streamed, 1>(centres, steps, table, row, j, spare,
+                                                         exact);
+        if (second)
+            fill_rows_at<S, Writer, layout, streamed, 1>(centres + width, steps, table, next, j,
+                                                         spare, exact);
     }
 }
 

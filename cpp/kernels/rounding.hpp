@@ -1,8 +1,8 @@
 // Rounding a group of eight pairs into a table, and the test whether that was right.
 //
 // A value is rounded to nearest, and is open where moving it by its error bound could round to
-// something else. A cheap test that finds too many looks at all values of a step together; only
-// when it finds some does the test with the bound itself say which.
+// something else than what was written. A cheap test that finds too many looks at all values of a
+// step together; only when it finds some does the test with the bound itself say which.
 #pragma once
 
 #include <cstdint>
@@ -122,8 +122,9 @@ struct ToBFloat16 {
 };
 
 // Half types are rounded from float32. What is rounded to nearest twice comes out wrong only where
-// the float32 lies in the middle between two neighbours: such a value is open, and one of at most
-// 2^-13, where the error may be more than what the float32 leaves out.
+// the float32 lies in the middle between two numbers of the half type: such values are open. Those
+// of at most 2^-13 are, too: from 2^-14 down float16 cuts more bits off, and far below the error is
+// more than what float32 leaves out.
 template <class S, Layout layout, class To>
 struct HalfWriter {
     using Element = std::uint16_t;

@@ -37,8 +37,8 @@ inline constexpr double plain_error = 0x1p-50;
 inline constexpr double scaled_plain_error = 1.625 * plain_error;
 inline constexpr double precise_error = 0x1p-69;
 
-// Where a kernel turns when its rounding test cannot tell which way a value rounds. Fills the lanes
-// of a group, those whose bit is set, of one row; rows outside the table are passed over.
+// Where a kernel turns when its rounding test leaves a value open. Fills the lanes of a group,
+// those whose bit is set, of one row; rows outside the table are passed over.
 struct Exact {
     void (*fill)(const Exact* self, std::int64_t row, std::int64_t group, unsigned lanes);
     double error; // of the values that the kernel rounds

@@ -1,4 +1,4 @@
-// What becomes of the logits of a tile between scores and weights: what is added, what is hidden.
+// What is added to the logits of a tile, and which of them are hidden.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@ class TileLogits {
                const Tile<T>& tile)
         : tiling_(tiling), a_(tiling.attention()), queries_(queries), room_(room), tile_(tile) {}
 
-    // Those of a block. Returns the keys of the block that some query may not see.
+    // Changes the logits of a block. Returns those of its keys that some query may not see.
     Interval change(Interval block) const {
         if (tiling_.bias().data != nullptr)
             add_bias(block);
@@ -56,7 +56,7 @@ class TileLogits {
     void change_each(Function function) const {
         queries_.each([&](const Stretch<T>& of, std::int64_t i) {
             function(of, i, queries_.column(room_.logits, i, block_keys),
-                     tile_.keys[i / queries_.lanes()]);
+                     tile_.keys[i / queries_.per_vector()]);
         });
         tiling_.tile_kernels().find_extremes(tile_);
     }

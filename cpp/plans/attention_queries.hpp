@@ -40,8 +40,8 @@ class TileQueries {
     std::int64_t count() const { return count_; }
     // With those that fill the vectors.
     std::int64_t padded() const { return padded_; }
-    // That share a vector: all where queries are few.
-    std::int64_t lanes() const { return tiling_.few() ? count_ : tiling_.kernel().lanes; }
+    // How many of them are lanes of one vector; all, where queries are few and features are lanes.
+    std::int64_t per_vector() const { return tiling_.few() ? count_ : tiling_.kernel().lanes; }
 
     // function(stretch, i) of every query i.
     template <class Function>
@@ -93,11 +93,12 @@ class TileQueries {
                                                 room_.queries + i);
     }
 
-    // The keys that the tile must meet. A query begins and ends no earlier than the one before.
+    // The keys that the tile must meet; what is asked below, and seen_by_all, follows from it. A
+    // query begins and ends no earlier than the one before.
     Interval find_seen() {
         seen_by_all_ = {0, a_.keys};
         Interval most{a_.keys, 0};
-        const std::int64_t lanes = this->lanes();
+        const std::int64_t lanes = per_vector();
         for (std::int64_t k = 0; k < stretches_; ++k) {
             const Stretch<T>& of = room_.stretches[k];
             for (std::int64_t i = of.first; i < of.end;) {
@@ -127,30 +128,30 @@ class TileQueries {
 
     // How many keys of a block each vector meets.
     void count_keys(Interval block, Tile<T>& tile) const {
-        const auto before = [&](std::int64_t end, std::int64_t most) {
+        const auto in_block = [&](std::int64_t end, std::int64_t most) {
             return std::clamp(end - block.begin, std::int64_t{0}, most);
         };
         for (int i = 0; i < most_vectors; ++i) {
-            tile.keys[i] = before(ends_[i], block.end - block.begin);
-            tile.half_keys[i] = before(half_ends_[i], tile.keys[i]);
+            tile.keys[i] = in_block(ends_[i], block.end - block.begin);
+            tile.half_keys[i] = in_block(half_ends_[i], tile.keys[i]);
         }
     }
 
     // Which of them see keys of one block alone, of those that the tile meets.
-    void find_one_blocks(Interval met, unsigned* one_block) const {
+    void find_one_blocks(Interval met, Tile<T>& tile) const {
         const auto is_one = [](Interval keys) {
             return keys.begin >= keys.end || keys.begin / block_keys == (keys.end - 1) / block_keys;
         };
         if (is_one(met)) {
-            std::fill_n(one_block, most_vectors, ~0U);
+            std::fill_n(tile.one_block, most_vectors, ~0U);
             return;
         }
-        std::fill_n(one_block, most_vectors, 0U);
+        std::fill_n(tile.one_block, most_vectors, 0U);
         if (!is_one(seen_by_all_))
             return;
-        const std::int64_t lanes = this->lanes();
+        const std::int64_t lanes = per_vector();
         each([&](const Stretch<T>& of, std::int64_t i) {
-            one_block[i / lanes] |= unsigned{is_one(seen(of, i))} << (i % lanes);
+            tile.one_block[i / lanes] |= unsigned{is_one(seen(of, i))} << (i % lanes);
         });
     }
 

@@ -61,7 +61,7 @@ class TileTask {
         const Interval seen = queries_.find_seen();
         if constexpr (std::is_same_v<T, float>)
             if (!tiling_.few())
-                queries_.find_one_blocks(seen, tile_.one_block);
+                queries_.find_one_blocks(seen, tile_);
         return {std::max(seen.begin, part.begin), std::min(seen.end, part.end)};
     }
 

@@ -8,7 +8,6 @@
 #include "plans/pool.hpp"
 #include "plans/progression.hpp"
 #include "plans/rotary_rows.hpp"
-#include "targets/dispatch.hpp"
 
 namespace ropewalk {
 namespace {

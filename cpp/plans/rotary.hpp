@@ -1,4 +1,4 @@
-// Rotation of data: which rows meet which row of a table, and who turns them.
+// Rotation of rows of data, by the angles of their positions or by tables that are given.
 #pragma once
 
 #include <cstdint>

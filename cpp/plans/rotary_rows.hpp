@@ -7,8 +7,9 @@
 #include <cstring>
 #include <vector>
 
+#include "plans/frequencies.hpp"
+#include "plans/memory.hpp"
 #include "plans/pool.hpp"
-#include "plans/progression.hpp"
 #include "plans/rotary.hpp"
 #include "targets/dispatch.hpp"
 

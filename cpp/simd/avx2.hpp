@@ -481,8 +481,8 @@ struct Simd {
             lower(least_key_, moved(key.low, by, of), moved(key.high, by, of));
             lower(least_size_, _mm256_and_si256(word.low, size), _mm256_and_si256(word.high, size));
         }
-        // The same of the low words of a and b, whose high words say how large they are: so that
-        // one step asks both, and no words change places.
+        // The same of a and b: their low words are keys and their high words sizes, so that one
+        // step asks both, and no words change places.
         void add(F64 a, F64 b, std::uint32_t offset, std::uint32_t mask, F32 /*rounded*/) {
             const U64 x = bits(a), y = bits(b);
             const __m256i by = _mm256_set1_epi64x(offset);
@@ -492,10 +492,11 @@ struct Simd {
         }
         bool any() const {
             const __m256i size = _mm256_castps_si256(_mm256_set1_ps(0x1p-13F));
-            const __m256i both = _mm256_castpd_si256(_mm256_set1_pd(0x1p-13)); // low words 0
-            const __m256i doubt = _mm256_or_si256(
-                at_most(least_, both), _mm256_or_si256(at_most(least_key_, _mm256_setzero_si256()),
-                                                       at_most(least_size_, size)));
+            const __m256i key_and_size = _mm256_castpd_si256(_mm256_set1_pd(0x1p-13)); // key 0
+            const __m256i doubt =
+                _mm256_or_si256(at_most(least_, key_and_size),
+                                _mm256_or_si256(at_most(least_key_, _mm256_setzero_si256()),
+                                                at_most(least_size_, size)));
             return _mm256_movemask_ps(_mm256_castsi256_ps(doubt)) != 0;
         }
 

@@ -1,5 +1,5 @@
 // What Python cannot see: how far the exact pairs, and the rows inside the library on every target,
-// are from the true values, against the bounds that the rounding tests of kernels/encodings.hpp
+// are from the true values, against the bounds that the rounding tests of kernels/rounding.hpp
 // assume.
 #include <cmath>
 #include <cstdio>

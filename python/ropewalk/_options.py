@@ -12,7 +12,7 @@ import numpy as np
 
 LARGEST_POSITION = 2**53
 LARGEST_DIM = 2**20
-LARGEST_WINDOW = 2**62  # more than any two positions are apart, and no overflow beside one
+_LARGEST_WINDOW = 2**62  # more than any two positions are apart, and no overflow beside one
 Lang = Literal["en", "ja"]
 LANGUAGES = ("en", "ja")
 Pairing = Literal["interleaved", "half"]
@@ -147,7 +147,7 @@ def window(value: object) -> Window:
         if distance is not None and distance < 0:
             msg = f"window must be a pair of distances, 0 or more, or None, got {value!r}"
             raise ValueError(msg)
-        sides.append(None if distance is None else min(distance, LARGEST_WINDOW))
+        sides.append(None if distance is None else min(distance, _LARGEST_WINDOW))
     return sides[0], sides[1]
 
 
