@@ -170,15 +170,26 @@ void score(const Tile<T>& tile, const Rows& keys, T scale, const Rows* values) {
     with_vectors(tile.vectors, [&]<int vectors>() {
         for (int v = 0; v < vectors; ++v)
             Extremes<S, T>().put(tile, v * Lanes<S, T>::count);
-        each_rows<rows_with<S, vectors>>(0, keys.count, [&]<int rows>(std::int64_t key) {
+        const auto score_rows = [&]<int rows, int first>(std::int64_t key) {
             if (values == nullptr)
-                return score_keys<S, T, rows, vectors>(tile, keys, key, scale);
+                return score_keys<S, T, rows, vectors, first>(tile, keys, key, scale);
             const auto row = [key](const Rows& of, std::int64_t ahead) {
                 return static_cast<const T*>(of.first) + (key + ahead) * of.stride;
             };
-            score_keys<S, T, rows, vectors>(tile, keys, key, scale,
-                                            FetchRows<T, rows>{row(keys, 2 * rows), row(*values, 0),
-                                                               keys.stride, values->stride});
+            score_keys<S, T, rows, vectors, first>(tile, keys, key, scale,
+                                                   FetchRows<T, rows>{row(keys, 2 * rows),
+                                                                      row(*values, 0), keys.stride,
+                                                                      values->stride});
+        };
+        // The last vector meets the keys from there on alone, and more of them at a time.
+        std::int64_t alone = keys.count;
+        if constexpr (vectors > 1 && rows_with<S, 1> > rows_with<S, vectors>)
+            alone = tile.keys[vectors - 2];
+        each_rows<rows_with<S, vectors>>(0, alone, [&]<int rows>(std::int64_t key) {
+            score_rows.template operator()<rows, 0>(key);
+        });
+        each_rows<rows_with<S, 1>>(alone, keys.count, [&]<int rows>(std::int64_t key) {
+            score_rows.template operator()<rows, vectors - 1>(key);
         });
     });
 }
