@@ -139,12 +139,9 @@ struct Extremes {
     }
 };
 
-template <class S, class T, int rows, int vectors, int first = 0, class Fetch = Nothing>
+template <class S, class T, int rows, int vectors, int first, class Fetch = Nothing>
 void score_keys(const Tile<T>& tile, const Rows& keys, std::int64_t key, T scale,
                 const Fetch& fetch = {}) {
-    if constexpr (first + 1 < vectors)
-        if (tile.keys[first] <= key)
-            return score_keys<S, T, rows, vectors, first + 1>(tile, keys, key, scale, fetch);
     constexpr int lanes = Lanes<S, T>::count;
     T* const logits = tile.logits + key * vectors * lanes;
     Sums<S, T, rows, vectors> sums;
@@ -165,32 +162,34 @@ void score_keys(const Tile<T>& tile, const Rows& keys, std::int64_t key, T scale
     }
 }
 
+// The keys from `key` on that each vector from `first` on meets; then those of the next vectors.
+template <class S, class T, int vectors, int first = 0>
+void score_from(const Tile<T>& tile, const Rows& keys, std::int64_t key, T scale,
+                const Rows* values) {
+    // Up to a whole register tile, for half of one is slower than some keys that are not met.
+    constexpr int most_rows = rows_with<S, vectors - first>;
+    const std::int64_t whole = (tile.keys[first] + most_rows - 1) / most_rows * most_rows,
+                       end = whole < keys.count ? whole : keys.count;
+    each_rows<most_rows>(key, end, [&]<int rows>(std::int64_t at) {
+        if (values == nullptr)
+            return score_keys<S, T, rows, vectors, first>(tile, keys, at, scale);
+        const auto row = [at](const Rows& of, std::int64_t ahead) {
+            return static_cast<const T*>(of.first) + (at + ahead) * of.stride;
+        };
+        score_keys<S, T, rows, vectors, first>(
+            tile, keys, at, scale,
+            FetchRows<T, rows>{row(keys, 2 * rows), row(*values, 0), keys.stride, values->stride});
+    });
+    if constexpr (first + 1 < vectors)
+        score_from<S, T, vectors, first + 1>(tile, keys, end, scale, values);
+}
+
 template <class S, class T>
 void score(const Tile<T>& tile, const Rows& keys, T scale, const Rows* values) {
     with_vectors(tile.vectors, [&]<int vectors>() {
         for (int v = 0; v < vectors; ++v)
             Extremes<S, T>().put(tile, v * Lanes<S, T>::count);
-        const auto score_rows = [&]<int rows, int first>(std::int64_t key) {
-            if (values == nullptr)
-                return score_keys<S, T, rows, vectors, first>(tile, keys, key, scale);
-            const auto row = [key](const Rows& of, std::int64_t ahead) {
-                return static_cast<const T*>(of.first) + (key + ahead) * of.stride;
-            };
-            score_keys<S, T, rows, vectors, first>(tile, keys, key, scale,
-                                                   FetchRows<T, rows>{row(keys, 2 * rows),
-                                                                      row(*values, 0), keys.stride,
-                                                                      values->stride});
-        };
-        // The last vector meets the keys from there on alone, and more of them at a time.
-        std::int64_t alone = keys.count;
-        if constexpr (vectors > 1 && rows_with<S, 1> > rows_with<S, vectors>)
-            alone = tile.keys[vectors - 2];
-        each_rows<rows_with<S, vectors>>(0, alone, [&]<int rows>(std::int64_t key) {
-            score_rows.template operator()<rows, 0>(key);
-        });
-        each_rows<rows_with<S, 1>>(alone, keys.count, [&]<int rows>(std::int64_t key) {
-            score_rows.template operator()<rows, vectors - 1>(key);
-        });
+        score_from<S, T, vectors>(tile, keys, 0, scale, values);
     });
 }
 
