@@ -3,12 +3,14 @@
 How fast anything is, no test says.
 """
 
+import hashlib
 import json
 import math
 import os
 import re
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -16,9 +18,10 @@ from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
+from benchmarks import measure
 from benchmarks.__main__ import limited
 from benchmarks.figures import Figure, as_table
-from benchmarks.measure import Bench, check, interleaved, warm
+from benchmarks.measure import Bench, check, interleaved, others_run, settle, warm
 from benchmarks.parts import PARTS
 from benchmarks.tables import LEADS, TABLES, leads, losses, pivot
 
@@ -198,23 +201,37 @@ def test_rivals_choose_their_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_call_waits_for_what_another_left_behind(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another thread has all of a processor for 50 ms after each first call, by the clocks."""
+    """Another thread runs for 50 ms after each first call."""
     starts: list[float] = []
     seen: list[bool] = []
 
-    def busy() -> float:
-        return sum(min(time.perf_counter() - start, 0.05) for start in starts)
+    def runs() -> bool:
+        return time.perf_counter() - starts[-1] < 0.05
 
     def leave_behind() -> None:
         starts.append(time.perf_counter())
 
-    def follow() -> None:
-        seen.append(time.perf_counter() - starts[-1] < 0.05)
-
-    own = time.thread_time
-    monkeypatch.setattr(time, "process_time", lambda: own() + busy())
-    interleaved({"first": leave_behind, "second": follow}, repetitions=2, fewest=2, least=0)
+    monkeypatch.setattr(measure, "others_run", lambda: bool(starts) and runs())
+    calls = {"first": leave_behind, "second": lambda: seen.append(runs())}
+    interleaved(calls, repetitions=2, fewest=2, least=0)
     assert seen[2:] == [False] * 4  # the two before are not timed
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="the system shows no threads")
+def test_a_thread_that_runs_is_told_from_those_that_rest() -> None:
+    may_end = threading.Event()
+    resting = threading.Thread(target=may_end.wait)
+    running = threading.Thread(target=hashlib.sha256, args=(bytes(2**26),))
+    resting.start()
+    settle()
+    while_resting = others_run()
+    running.start()
+    while_running = False
+    while running.is_alive():
+        while_running |= others_run()
+    may_end.set()
+    assert not while_resting
+    assert while_running
 
 
 def test_the_smallest_benchmark_measures_one_size() -> None:
