@@ -5,11 +5,12 @@
 #include <chrono>
 #include <cmath>
 #include <condition_variable>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <system_error>
 #include <thread>
-#include <vector>
+#include <utility>
 
 #if defined(__linux__)
 #include <pthread.h>
@@ -75,10 +76,31 @@ bool has_other_processors() {
     cpu_set_t allowed;
     return sched_getaffinity(0, sizeof allowed, &allowed) != 0 || CPU_COUNT(&allowed) > 1;
 }
+
+// How long a thread has had a processor, up to now where it has one.
+std::chrono::nanoseconds processor_time(std::thread& thread) {
+    clockid_t clock;
+    timespec time{};
+    if (pthread_getcpuclockid(thread.native_handle(), &clock) == 0)
+        clock_gettime(clock, &time);
+    return std::chrono::seconds{time.tv_sec} + std::chrono::nanoseconds{time.tv_nsec};
+}
+
+// From where it waits for a processor to this one, once that is free.
+void bring(std::thread& thread) {
+    cpu_set_t allowed, here;
+    CPU_ZERO(&here);
+    CPU_SET(static_cast<unsigned>(sched_getcpu()), &here);
+    if (sched_getaffinity(0, sizeof allowed, &allowed) == 0 &&
+        pthread_setaffinity_np(thread.native_handle(), sizeof here, &here) == 0)
+        pthread_setaffinity_np(thread.native_handle(), sizeof allowed, &allowed);
+}
 #else
 int this_processor() { return -1; }
 void leave(int) {}
 bool has_other_processors() { return false; }
+std::chrono::nanoseconds processor_time(std::thread&) { return Clock::now().time_since_epoch(); }
+void bring(std::thread&) {}
 #endif
 
 // One call of run_tasks. Workers hold a share, so that one who comes late finds it done, not gone.
@@ -117,6 +139,20 @@ struct Job {
     bool done() const { return unfinished.load(std::memory_order_acquire) == 0; }
 };
 
+struct Worker {
+    std::thread thread;
+    std::atomic<bool> works{false}; // at a job
+    std::chrono::nanoseconds had{}; // of a processor, when it was last looked at
+
+    // Whether it works and has had hardly any of a processor since the last look, `spin_time` ago.
+    bool stands() {
+        if (!works.load(std::memory_order_relaxed))
+            return false;
+        const auto before = std::exchange(had, processor_time(thread));
+        return had - before < spin_time / 4;
+    }
+};
+
 // Lives as long as the process once it has threads, which nobody joins.
 class Pool {
   public:
@@ -139,29 +175,47 @@ class Pool {
         }
         wake_.notify_all();
         job->work(0);
-        while (!job->done()) { // the last tasks of the others are running
+        watch(*job);
+        std::unique_lock lock(mutex_);
+        while (!ended_.wait_for(lock, Interruption::interval, [&] { return job->done(); }))
             interruption.stops(0);
-            pause();
-        }
-        const std::lock_guard lock(mutex_);
         job_.reset();
         return true;
     }
 
   private:
-    // Whether threads were started.
-    bool grow(int workers) {
-        const std::size_t before = threads_.size();
-        try {
-            while (static_cast<int>(threads_.size()) < workers)
-                threads_.emplace_back([this, seen = calls_.load()] { serve(seen); });
-        } catch (const std::system_error&) {
-            // The system gives no more: those there are do the work.
+    // Until the last tasks of the others are done, or a worker with one of them has lost its
+    // processor, for milliseconds where other threads spin, as those of a BLAS do long after a
+    // call. It gets that of its caller, who has to sleep then.
+    void watch(Job& job) {
+        bool brought = false;
+        while (!brought && !spin_until([&] { return job.done(); })) {
+            job.interruption.stops(0);
+            for (Worker& worker : workers_)
+                if (worker.stands()) {
+                    bring(worker.thread);
+                    brought = true;
+                }
         }
-        return threads_.size() > before;
     }
 
-    void serve(std::uint64_t seen) {
+    // Whether threads were started.
+    bool grow(int workers) {
+        const std::size_t before = workers_.size();
+        while (static_cast<int>(workers_.size()) < workers) {
+            Worker& worker = workers_.emplace_back();
+            const auto serves = [this, &worker, seen = calls_.load()] { serve(worker, seen); };
+            try {
+                worker.thread = std::thread(serves);
+            } catch (const std::system_error&) {
+                workers_.pop_back(); // the system gives no more: those there are do the work
+                break;
+            }
+        }
+        return workers_.size() > before;
+    }
+
+    void serve(Worker& worker, std::uint64_t seen) {
         for (;;) {
             const auto called = [&] { return calls_.load(std::memory_order_acquire) != seen; };
             spin_until(called);
@@ -177,19 +231,23 @@ class Pool {
             if (!job)
                 continue;
             if (const int place = job->places.fetch_sub(1, std::memory_order_relaxed); place > 0) {
+                worker.works.store(true, std::memory_order_relaxed);
                 leave(job->processor);
                 job->work(place);
+                worker.works.store(false, std::memory_order_relaxed);
+                const std::lock_guard lock(mutex_);
+                ended_.notify_one();
             }
         }
     }
 
     std::atomic_flag busy_; // no mutex: a signal handler may call again from the same thread
     std::mutex mutex_;
-    std::condition_variable wake_;
+    std::condition_variable wake_, ended_;
     std::atomic<std::uint64_t> calls_{0};
     int sleeping_ = 0;
     std::shared_ptr<Job> job_;
-    std::vector<std::thread> threads_;
+    std::deque<Worker> workers_;
 };
 
 std::atomic<Pool*> the_pool{nullptr};

@@ -2,8 +2,9 @@
 //
 // Workers start with the first call that is worth them, spin for some tens of microseconds after a
 // call and then sleep, and are never pinned; one that wakes on its caller's processor goes to
-// another. The caller works too, and tasks are handed out one by one, so a worker that wakes late
-// delays nothing. A call that finds the pool taken, by another thread or by itself further up, runs
+// another, and one that has lost its own to other threads is brought to its caller's at the end.
+// The caller works too, and tasks are handed out one by one, so a worker that wakes late delays
+// nothing. A call that finds the pool taken, by another thread or by itself further up, runs
 // alone. A forked child starts afresh.
 #pragma once
 
@@ -22,10 +23,10 @@ class Interruption {
 
     // Set before any call; null asks nothing. Runs on the calling thread, worker 0.
     inline static bool (*signalled)() = nullptr;
+    static constexpr std::chrono::milliseconds interval{50};
 
   private:
     using Clock = std::chrono::steady_clock;
-    static constexpr std::chrono::milliseconds interval{50};
     // That many questions are one look at the clock, which takes a moment among small tasks.
     static constexpr int questions = 8;
 

@@ -74,8 +74,9 @@ void check_sleeping_workers() {
     }
 }
 
-// A worker that has left its caller's processor may run where it might before.
-void check_processors() {
+// A worker that has left its caller's processor, or was brought to it because another thread had
+// its own, may run where it might before.
+void check_processors([[maybe_unused]] int calls, [[maybe_unused]] std::chrono::milliseconds rest) {
 #if defined(__linux__)
     cpu_set_t callers;
     if (sched_getaffinity(0, sizeof callers, &callers) != 0)
@@ -90,11 +91,22 @@ void check_processors() {
         while (std::chrono::steady_clock::now() < end) {
         }
     };
-    for (int repeat = 0; repeat < 20; ++repeat) {
-        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    for (int call = 0; call < calls; ++call) {
+        std::this_thread::sleep_for(rest);
         ropewalk::run_tasks(10, 3, ropewalk::Task(compare));
     }
 #endif
+}
+
+void check_beside_a_spinning_thread() {
+    std::atomic<bool> ended{false};
+    std::thread spinning([&] {
+        while (!ended) {
+        }
+    });
+    check_processors(200, std::chrono::milliseconds(0));
+    ended = true;
+    spinning.join();
 }
 
 } // namespace
@@ -105,7 +117,8 @@ int main() {
     check_many_calls();
     check_nested_calls();
     check_sleeping_workers();
-    check_processors();
+    check_processors(20, std::chrono::milliseconds(2));
+    check_beside_a_spinning_thread();
     check_interrupted_calls();
     std::vector<std::thread> callers;
     for (int i = 0; i < 4; ++i)
