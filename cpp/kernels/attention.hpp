@@ -203,8 +203,12 @@ void rescale(typename S::F64 before, typename S::F64 maximum, double* sum, doubl
 
 template <class S>
 void rescale(typename S::F32 before, typename S::F32 maximum, double* sum, double* by) {
-    rescale<S>(S::widen_low(before), S::widen_low(maximum), sum, by);
-    rescale<S>(S::widen_high(before), S::widen_high(maximum), sum + 8, by + 8);
+    using Pair = typename Two<S>::F64;
+    const Pair from{S::widen_low(before), S::widen_high(before)};
+    const Pair to{S::widen_low(maximum), S::widen_high(maximum)};
+    const Pair scale = exponential<Two<S>, double>(Two<S>::sub(from, to));
+    Two<S>::put(by, scale);
+    Two<S>::put(sum, Two<S>::mul(Two<S>::get(sum), scale));
 }
 
 // Eight lanes from `lane` on, 0 or 8.
@@ -287,6 +291,9 @@ void weigh(const Tile<T>& tile) {
             S::put(logits + key * row, weight);
             sum = S::add(sum, weight);
         };
+        const auto weigh_one = [&](std::int64_t key, Vector& sum) {
+            put(key, exponential<S, T>(S::sub(S::get(logits + key * row), maximum)), sum);
+        };
         const VectorOf<Two<S>, T> least{maximum, maximum};
         const auto weigh_two = [&](std::int64_t key, Vector& sum, Vector& other) {
             const VectorOf<Two<S>, T> two{S::get(logits + key * row),
@@ -296,12 +303,17 @@ void weigh(const Tile<T>& tile) {
             put(key + 1, weight.second, other);
         };
         std::int64_t key = 0;
-        for (; key + 4 <= keys; key += 4) {
-            weigh_two(key, sums[0], sums[1]);
-            weigh_two(key + 2, sums[2], sums[3]);
-        }
+        for (; key + 4 <= keys; key += 4)
+#pragma GCC unroll 2
+            for (int i = 0; i < 4; i += 2)
+                if constexpr (S::in_halves) { // whose halves take turns
+                    weigh_one(key + i, sums[i]);
+                    weigh_one(key + i + 1, sums[i + 1]);
+                } else {
+                    weigh_two(key + i, sums[i], sums[i + 1]);
+                }
         for (int i = 0; key < keys; ++key, ++i)
-            put(key, exponential<S, T>(S::sub(S::get(logits + key * row), maximum)), sums[i]);
+            weigh_one(key, sums[i]);
         const Vector more = S::add(S::add(sums[0], sums[1]), S::add(sums[2], sums[3]));
         for (int lane = 0; lane < lanes; lane += 8) {
             double* const sum = tile.sum + at + lane;
@@ -382,8 +394,11 @@ class Joins {
 
     explicit Joins(const Tile<T>& tile) : tile_(tile) {}
     void operator()(std::int64_t, int step) {
-        if (step == 0 && feature_ < end_)
-            join_next();
+        if (step < pieces && feature_ < end_) {
+            join(step);
+            if (step == pieces - 1)
+                next();
+        }
     }
     template <int rows>
     void take(std::int64_t feature, const Sums<S, T, rows, vectors>& sums) {
@@ -399,15 +414,23 @@ class Joins {
     }
 
   private:
-    static constexpr int row = vectors * Lanes<S, T>::count;
+    static constexpr int row = vectors * Lanes<S, T>::count, pieces = row / 8;
+    static_assert(pieces <= steps);
 
-    void join_next() {
-        double* const output = tile_.output + feature_ * row;
-#pragma GCC unroll 8
-        for (int at = 0; at < row; at += 8)
-            S::put(output + at, joined_output<S, T>(tile_, feature_, at, wide(sums_ + at)));
+    void join(int piece) {
+        const int at = 8 * piece;
+        S::put(tile_.output + feature_ * row + at,
+               joined_output<S, T>(tile_, feature_, at, wide(sums_ + at)));
+    }
+    void next() {
         sums_ += row;
         ++feature_;
+    }
+    void join_next() {
+#pragma GCC unroll 8
+        for (int piece = 0; piece < pieces; ++piece)
+            join(piece);
+        next();
     }
     static typename S::F64 wide(const float* p) { return S::get_wide(p); }
     static typename S::F64 wide(const double* p) { return S::get(p); }
