@@ -203,12 +203,9 @@ void rescale(typename S::F64 before, typename S::F64 maximum, double* sum, doubl
 
 template <class S>
 void rescale(typename S::F32 before, typename S::F32 maximum, double* sum, double* by) {
-    using Pair = typename Two<S>::F64;
-    const Pair from{S::widen_low(before), S::widen_high(before)};
-    const Pair to{S::widen_low(maximum), S::widen_high(maximum)};
-    const Pair scale = exponential<Two<S>, double>(Two<S>::sub(from, to));
-    Two<S>::put(by, scale);
-    Two<S>::put(sum, Two<S>::mul(Two<S>::get(sum), scale));
+    using Wide = typename Two<S>::F64;
+    rescale<Two<S>>(Wide{S::widen_low(before), S::widen_high(before)},
+                    Wide{S::widen_low(maximum), S::widen_high(maximum)}, sum, by);
 }
 
 // Eight lanes from `lane` on, 0 or 8.
@@ -390,7 +387,7 @@ template <class S, class T, int rows, int vectors>
 template <class S, class T, int vectors>
 class Joins {
   public:
-    static constexpr int steps = 8; // between features
+    static constexpr int steps = 8; // in which a feature is joined, eight queries a step
 
     explicit Joins(const Tile<T>& tile) : tile_(tile) {}
     void operator()(std::int64_t, int step) {

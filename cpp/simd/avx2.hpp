@@ -297,7 +297,8 @@ struct Simd {
     static constexpr std::size_t registers = 8;
     // Rows of a register tile of three vectors each, and of one of as many rows as vectors.
     static constexpr int tile_rows = 2, few_rows = 2;
-    // Register tiles add products half a vector at a time, for their sums leave four registers.
+    // Register tiles add products half a vector at a time, for their sums leave four registers, and
+    // take weights a vector at a time, for its halves take turns.
     static constexpr bool in_halves = true;
     // sums[row][v] += x[row * x_apart] y[v] for the vectors from `first` on. Elements of x, or
     // halves of y, whichever are fewer, stay in registers while the others are read.
@@ -336,7 +337,7 @@ struct Simd {
             }
         }
     }
-    // Vectors of which powers of e are taken by turns.
+    // Vectors of which softmax takes powers of e by turns.
     static constexpr int powers_by_turns = 2;
 
     static F32 swap_neighbours(F32 v) {

@@ -217,7 +217,7 @@ struct Simd {
     static constexpr int tile_rows = 8, few_rows = 4;
     // Whether register tiles add products half a vector at a time.
     static constexpr bool in_halves = false;
-    // Vectors of which powers of e are taken by turns.
+    // Vectors of which softmax takes powers of e by turns.
     static constexpr int powers_by_turns = 4;
 
     static F32 swap_neighbours(F32 v) { return _mm512_permute_ps(v, 0b10110001); }

@@ -245,7 +245,7 @@ struct Simd {
     static constexpr int tile_rows = 1, few_rows = 1;
     // Whether register tiles add products half a vector at a time.
     static constexpr bool in_halves = false;
-    // Vectors of which powers of e are taken by turns.
+    // Vectors of which softmax takes powers of e by turns.
     static constexpr int powers_by_turns = 2;
 
     template <class Vector>
