@@ -30,75 +30,109 @@ void in_groups(int queries, Function function) {
         function.template operator()<1>(query);
 }
 
-// More queries than so many read rows in memory more than once. All of them meet so many keys
-// before the next, which are in the first cache then, and meanwhile ask for those that come as many
-// after.
+// So many queries may read whole rows one after another, which the processor fetches ahead best.
+// Others meet so many keys before the next, which are in the first cache then, and meanwhile ask
+// for those that come as many after.
 constexpr int few_alone = 2;
 constexpr std::int64_t near_keys = 32;
 
-// What one group of queries asks for, of the lines ahead that all of them share out, four at most.
-struct LinesAhead {
-    int first, count;
+template <class S, class T>
+bool is_alone(const Tile<T>& tile) {
+    // Where registers are few, they hold the sums of part of a row for two queries: slower for rows
+    // that come from afar, which are read in parts, and faster for near ones.
+    const bool in_parts = S::few_rows <= few_alone && tile.near;
+    return tile.vectors == 1 || (tile.vectors == few_alone && !in_parts);
+}
+
+// The steps in which one group of queries asks for lines ahead, a bit each, over and over: groups
+// share them out.
+struct Turns {
+    std::uint32_t steps;
     bool into_first_cache;
 };
 
 // One query may ask for all of nearer rows, from the second into the first cache: each read of
 // NumPy's rows wants two lines.
 struct NextRows {};
+struct NoRows {};
 constexpr std::int64_t next_keys = 8;
 
 // One or two queries ask for half types that come from memory: more work a line leaves the
 // processor too late to fetch it ahead. Two ask for others too, but into the first cache alone.
+// More ask always, but not for what stays in the second cache, into that.
 template <class S, class T, class Element>
-LinesAhead lines_of_group(const Tile<T>& tile, int first, int lines) {
-    const bool near = tile.large_first_cache;
-    if (tile.vectors <= few_alone) {
-        const bool asks = sizeof(Element) == 2 || (tile.vectors == 2 && near);
-        return {0, asks && tile.ahead == Ahead::far_rows ? lines : 0, near};
+Turns turns_of_group(const Tile<T>& tile, int first) {
+    const bool into_first = tile.large_first_cache;
+    if (is_alone<S>(tile)) {
+        const bool asks = sizeof(Element) == 2 || (tile.vectors == 2 && into_first);
+        return {asks && tile.ahead == Ahead::far_rows ? ~0U : 0, into_first};
     }
-    const int groups = (tile.vectors + S::few_rows - 1) / S::few_rows, group = first / S::few_rows;
-    const int begin = group * lines / groups;
-    return {begin, (group + 1) * lines / groups - begin, near};
+    const int groups = (tile.vectors + S::few_rows - 1) / S::few_rows;
+    std::uint32_t steps = 0;
+    if (!tile.near || into_first)
+        for (int step = first / S::few_rows; step < 32; step += groups)
+            steps |= 1U << step;
+    return {steps, into_first};
 }
 
 // function(what the group asks for)
 template <class S, class T, class Element, int queries, class Function>
-void ask_ahead(const Tile<T>& tile, int first, int lines, Function function) {
+void ask_ahead(const Tile<T>& tile, int first, bool asks, Function function) {
     if constexpr (queries == 1 && sizeof(Element) > 2)
         if (tile.vectors == 1 && tile.ahead == Ahead::next_rows)
             return function(NextRows{});
-    function(lines_of_group<S, T, Element>(tile, first, lines));
+    const Turns turns = asks ? turns_of_group<S, T, Element>(tile, first) : Turns{};
+    if (turns.steps == 0)
+        return function(NoRows{});
+    function(turns);
 }
 
 // Inline, or the compiler takes it for a function that does nothing.
 template <int most, class Element>
 [[gnu::always_inline]] inline void fetch(const Element* row, std::int64_t stride,
-                                         std::int64_t apart, NextRows) {
+                                         std::int64_t apart, NextRows, std::int64_t) {
 #pragma GCC unroll 8
     for (int i = 0; i < most; ++i)
         __builtin_prefetch(row + next_keys * stride + i * apart, 0, 3);
 }
 
 template <int, class Element>
+[[gnu::always_inline]] inline void fetch(const Element*, std::int64_t, std::int64_t, NoRows,
+                                         std::int64_t) {}
+
+template <int most, class Element>
 [[gnu::always_inline]] inline void fetch(const Element* row, std::int64_t stride,
-                                         std::int64_t apart, LinesAhead lines) {
-    const Element* const first = row + near_keys * stride + lines.first * apart;
+                                         std::int64_t apart, Turns turns, std::int64_t step) {
+    constexpr int lines = most < 4 ? most : 4;
+    if ((turns.steps >> (step % 32) & 1) == 0)
+        return;
+    const Element* const first = row + near_keys * stride;
+    if (turns.into_first_cache) {
 #pragma GCC unroll 4
-    for (int i = 0; i < 4; ++i)
-        if (i < lines.count) {
-            if (lines.into_first_cache)
-                __builtin_prefetch(first + i * apart, 0, 3);
-            else
-                __builtin_prefetch(first + i * apart, 0, 2);
-        }
+        for (int i = 0; i < lines; ++i)
+            __builtin_prefetch(first + i * apart, 0, 3);
+    } else {
+#pragma GCC unroll 4
+        for (int i = 0; i < lines; ++i)
+            __builtin_prefetch(first + i * apart, 0, 2);
+    }
 }
 
 // function(the first key, how many)
-template <class T, class Function>
+template <class S, class T, class Function>
 void in_near_keys(const Tile<T>& tile, std::int64_t keys, Function function) {
-    const std::int64_t step = tile.vectors <= few_alone ? keys : near_keys;
+    const std::int64_t step = is_alone<S>(tile) ? keys : near_keys;
     for (std::int64_t key = 0; key < keys; key += step)
         function(key, keys - key < step ? keys - key : step);
+}
+
+// v, which is read once, if it is worth a register.
+template <class S, bool is_worth, class Vector>
+[[gnu::always_inline]] inline Vector read_once_if(Vector v) {
+    if constexpr (is_worth)
+        return S::read_once(v);
+    else
+        return v;
 }
 
 // logits[query][key] = products of rows, of which so many are read together. One or two queries
@@ -108,6 +142,7 @@ template <class S, class T, class Data, int keys, int together, int queries, int
 void score_some(const typename Data::Element* key, std::int64_t stride, const T* query,
                 std::int64_t features, Asked ahead, T* logits) {
     constexpr int lanes = Lanes<S, T>::count;
+    constexpr bool worth = together > 1 || S::registers > 8; // one row is not, where they are few
     const std::int64_t dim = width > 0 ? width : features;
     const unsigned rest = first_lanes(dim % lanes);
     VectorOf<S, T> sums[std::size_t{queries}][std::size_t{keys}];
@@ -116,14 +151,15 @@ void score_some(const typename Data::Element* key, std::int64_t stride, const T*
         Sums<S, T, queries, together> of;
         const auto* const row = key + k * stride;
         const auto step = [&](std::int64_t feature, auto load_key, auto load) {
-            fetch<together>(row + feature, stride, stride, ahead);
+            fetch<together>(row + feature, stride, stride, ahead, feature / lanes);
             VectorOf<S, T> of_key[std::size_t{together}];
 #pragma GCC unroll 4
             for (int t = 0; t < together; ++t)
-                of_key[t] = S::read_once(load_key(row + t * stride + feature));
+                of_key[t] = read_once_if<S, worth>(load_key(row + t * stride + feature));
 #pragma GCC unroll 4
             for (int q = 0; q < queries; ++q) {
-                const auto of_query = load(query + q * dim + feature);
+                const auto of_query =
+                    read_once_if<S, (together > 1)>(load(query + q * dim + feature));
 #pragma GCC unroll 4
                 for (int t = 0; t < together; ++t)
                     of.at[q][t] = S::fma(of_key[t], of_query, of.at[q][t]);
@@ -152,18 +188,22 @@ void score_some(const typename Data::Element* key, std::int64_t stride, const T*
 
 template <class S, class T, class Data, int together, int queries, int width>
 void score_queries(const Tile<T>& tile, const Rows& keys, T scale, int first, T* logits) {
-    constexpr int at_once = S::few_rows, lanes = Lanes<S, T>::count;
+    constexpr int at_once = together > 1 ? S::few_sums : S::few_rows, lanes = Lanes<S, T>::count;
     const T* const query = tile.queries + first * tile.dim;
     const auto* const row = static_cast<const typename Data::Element*>(keys.first);
     std::int64_t key = 0;
-    ask_ahead<S, T, typename Data::Element, queries>(tile, first, together, [&](auto ahead) {
-        for (; key + at_once <= keys.count; key += at_once)
-            score_some<S, T, Data, at_once, together, queries, width>(
-                row + key * keys.stride, keys.stride, query, tile.dim, ahead, logits + key);
-    });
+    if (keys.count >= at_once)
+        ask_ahead<S, T, typename Data::Element, queries>(tile, first, true, [&](auto ahead) {
+            for (; key < keys.count; key += at_once) {
+                // Some once more, where fewer are left.
+                const std::int64_t left = keys.count - at_once, at = key < left ? key : left;
+                score_some<S, T, Data, at_once, together, queries, width>(
+                    row + at * keys.stride, keys.stride, query, tile.dim, ahead, logits + at);
+            }
+        });
     for (; key < keys.count; ++key)
         score_some<S, T, Data, 1, 1, queries, width>(row + key * keys.stride, keys.stride, query,
-                                                     tile.dim, LinesAhead{}, logits + key);
+                                                     tile.dim, NoRows{}, logits + key);
     for (int q = 0; q < queries; ++q)
         for (key = 0; key < keys.count; key += lanes) {
             T* const some = logits + q * block_keys + key;
@@ -173,13 +213,13 @@ void score_queries(const Tile<T>& tile, const Rows& keys, T scale, int first, T*
 
 template <class S, class T, class Data, int width>
 void score_few_of(const Tile<T>& tile, const Rows& keys, T scale) {
-    in_near_keys(tile, keys.count, [&](std::int64_t key, std::int64_t count) {
+    in_near_keys<S>(tile, keys.count, [&](std::int64_t key, std::int64_t count) {
         const auto* const row = static_cast<const typename Data::Element*>(keys.first);
         const Rows near{row + key * keys.stride, keys.stride, count};
         in_groups<S>(tile.vectors, [&]<int queries>(int first) {
             T* const logits = tile.logits + first * block_keys + key;
             if constexpr (queries <= few_alone)
-                if (tile.vectors <= few_alone)
+                if (is_alone<S>(tile))
                     return score_queries<S, T, Data, 1, queries, width>(tile, near, scale, first,
                                                                         logits);
             score_queries<S, T, Data, S::few_rows, queries, width>(tile, near, scale, first,
@@ -309,13 +349,14 @@ void add_features(const Rows& values, const T* weights, const T* seen, unsigned 
     };
     each_sum([](VectorOf<S, T>& sum, const T* p) { sum = S::get(p); });
     const auto* row = static_cast<const typename Data::Element*>(values.first);
+    constexpr bool worth = queries > 1 && (queries + 1) * vectors <= int{S::registers};
     const auto step = [&](std::int64_t key, auto load) {
         fetch<(vectors * lanes + line_elements<Data> - 1) / line_elements<Data>>(
-            row, values.stride, line_elements<Data>, ahead);
+            row, values.stride, line_elements<Data>, ahead, key);
         VectorOf<S, T> value[std::size_t{vectors}];
 #pragma GCC unroll 8
         for (int v = 0; v < vectors; ++v)
-            value[v] = S::read_once(load(row + v * lanes));
+            value[v] = read_once_if<S, worth>(load(row + v * lanes));
 #pragma GCC unroll 4
         for (int q = 0; q < queries; ++q) {
             if constexpr (!all_seen)
@@ -340,20 +381,19 @@ void add_features(const Rows& values, const T* weights, const T* seen, unsigned 
 template <class S, class T, class Data, bool all_seen>
 void sum_strip(const Tile<T>& tile, const Rows& values, const T* seen, std::int64_t strip,
                std::int64_t width, T* sums) {
-    constexpr int lanes = Lanes<S, T>::count, together = 4;
+    constexpr int lanes = Lanes<S, T>::count;
     constexpr unsigned all = first_lanes(lanes);
-    in_near_keys(tile, values.count, [&](std::int64_t key, std::int64_t count) {
+    in_near_keys<S>(tile, values.count, [&](std::int64_t key, std::int64_t count) {
         const auto* const row =
             static_cast<const typename Data::Element*>(values.first) + key * values.stride + strip;
         in_groups<S>(tile.vectors, [&]<int queries>(int first) {
+            constexpr int together = queries == 1 ? 4 : S::few_rows;
             const std::int64_t at = first * block_keys + key;
             const auto add = [&]<int vectors>(std::int64_t feature, unsigned rest) {
                 // Whole strips are read in a line, once: three queries need not ask for them.
-                const bool in_line = vectors == strip_vectors && tile.vectors > few_alone;
-                constexpr int lines =
-                    (vectors * lanes + line_elements<Data> - 1) / line_elements<Data>;
+                const bool in_line = vectors == strip_vectors && !is_alone<S>(tile);
                 ask_ahead<S, T, typename Data::Element, queries>(
-                    tile, first, in_line ? 0 : lines, [&](auto ahead) {
+                    tile, first, !in_line, [&](auto ahead) {
                         add_features<S, T, Data, all_seen, queries, vectors>(
                             {row + feature, values.stride, count}, tile.logits + at,
                             all_seen ? nullptr : seen + at, rest, ahead,
@@ -361,8 +401,9 @@ void sum_strip(const Tile<T>& tile, const Rows& values, const T* seen, std::int6
                     });
             };
             std::int64_t feature = 0;
-            if constexpr (queries < 4)
-                if (tile.vectors < 4 && width == strip_vectors * lanes)
+            if constexpr (queries < S::few_rows || queries <= few_alone)
+                if ((tile.vectors < S::few_rows || is_alone<S>(tile)) &&
+                    width == strip_vectors * lanes)
                     return add.template operator()<strip_vectors>(0, all);
             for (; feature + together * lanes <= width; feature += together * lanes)
                 add.template operator()<together>(feature, all);

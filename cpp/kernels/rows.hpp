@@ -23,7 +23,11 @@ struct Plain {
         F64 sine, cosine;
     };
     static Value load(const double* p) {
-        return {S::read_once(S::load(p)), S::read_once(S::load(p + group_pairs))};
+        const Value v{S::load(p), S::load(p + group_pairs)};
+        if constexpr (S::registers <= 8) // few, so that to read them again is as well
+            return v;
+        else
+            return {S::read_once(v.sine), S::read_once(v.cosine)};
     }
     static void store(double* p, Value v) {
         S::store(p, v.sine);

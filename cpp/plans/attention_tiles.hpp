@@ -165,12 +165,11 @@ class Tiling {
     std::int64_t room_bytes() const { return Room<T>(a_, converts(), most_, nullptr).bytes; }
     const Attention& attention() const { return a_; }
     const Kernels& kernels() const { return kernels_; }
+    bool near() const { return bytes() <= near_bytes; }
     Ahead ahead() const {
-        const double bytes = static_cast<double>(groups()) * static_cast<double>(a_.keys) *
-                             static_cast<double>((a_.dim + a_.value_dim) * element_bytes(a_.type));
-        if (bytes >= far_bytes)
+        if (bytes() >= far_bytes)
             return Ahead::far_rows;
-        return bytes <= near_bytes && waits_for_second_cache() ? Ahead::next_rows : Ahead::nothing;
+        return near() && waits_for_second_cache() ? Ahead::next_rows : Ahead::nothing;
     }
     // What the parts of a tile leave: maximum, sum and output of every query.
     std::int64_t partial_doubles() const { return parts_ > 1 ? most_ * (2 + a_.value_dim) : 0; }
@@ -293,6 +292,11 @@ class Tiling {
     }
 
   private:
+    // Of all keys and values.
+    double bytes() const {
+        return static_cast<double>(groups()) * static_cast<double>(a_.keys) *
+               static_cast<double>((a_.dim + a_.value_dim) * element_bytes(a_.type));
+    }
     Rows in_memory(const DataRows& rows, std::int64_t head, std::int64_t width) const {
         if (width == 0)
             return {nullptr, 0, a_.keys};

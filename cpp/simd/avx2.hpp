@@ -287,16 +287,26 @@ struct Simd {
             _mm_max_pd(_mm256_castpd256_pd128(half), _mm256_extractf128_pd(half, 1));
         return _mm_cvtsd_f64(_mm_max_sd(part, _mm_unpackhi_pd(part, part)));
     }
-    // p[i] = sum(v[i])
-    template <int count, class Vector, class Value>
-    static void sums(const Vector* v, Value* p) {
-        for (int i = 0; i < count; ++i)
+    // p[i] = sum(v[i]), eight and four at a time: lanes of half as many are added after each step.
+    template <int count>
+    static void sums(const F32* v, float* p) {
+        for (int i = 0; i + 8 <= count; i += 8)
+            eight_sums(v + i, p + i);
+        for (int i = count / 8 * 8; i < count; ++i)
+            p[i] = sum(v[i]);
+    }
+    template <int count>
+    static void sums(const F64* v, double* p) {
+        for (int i = 0; i + 4 <= count; i += 4)
+            four_sums(v + i, p + i);
+        for (int i = count / 4 * 4; i < count; ++i)
             p[i] = sum(v[i]);
     }
     // Vectors of eight doubles that registers hold.
     static constexpr std::size_t registers = 8;
-    // Rows of a register tile of three vectors each, and of one of as many rows as vectors.
-    static constexpr int tile_rows = 2, few_rows = 2;
+    // Rows of a register tile of three vectors each, and of one of as many rows as vectors; and
+    // how many of the latter's sums of lanes are taken at once.
+    static constexpr int tile_rows = 2, few_rows = 2, few_sums = 8;
     // Register tiles add products half a vector at a time, for their sums leave four registers, and
     // take weights a vector at a time, for its halves take turns.
     static constexpr bool in_halves = true;
@@ -388,9 +398,11 @@ struct Simd {
         return _mm256_blendv_epi8(to_bfloat16(v), _mm256_set1_epi16(0x7fc0), is_nan);
     }
 
-    // Where registers are few, to read from memory again is as well.
+    // v, which GCC would read from memory again for each use: two lines where it lies across them.
     template <class Vector>
     static Vector read_once(Vector v) {
+        __asm__("" : "+x"(v.low));
+        __asm__("" : "+x"(v.high));
         return v;
     }
     static F32 get(const float* p) { return {_mm256_loadu_ps(p), _mm256_loadu_ps(p + 8)}; }
@@ -436,8 +448,11 @@ struct Simd {
     static F64 zip_low(F64 a, F64 b) { return zip_four(a.low, b.low); }
     static F64 zip_high(F64 a, F64 b) { return zip_four(a.high, b.high); }
 
-    // Only the lanes whose bits are set; p is where lane 0 would go.
+    // Only the lanes whose bits are set; p is where lane 0 would go. With a mask AMD's processors
+    // store many times as slowly.
     static void put_some(float* p, F32 v, unsigned lanes) {
+        if (lanes == 0xffff)
+            return put(p, v);
         _mm256_maskstore_ps(p, lane_mask(lanes), v.low);
         _mm256_maskstore_ps(p + 8, lane_mask(lanes >> 8), v.high);
     }
@@ -446,6 +461,8 @@ struct Simd {
         each_alone(lanes, v, [p](std::uint16_t own, int i) { p[i] = own; });
     }
     static void put_some(double* p, F64 v, unsigned lanes) {
+        if (lanes == 0xff)
+            return put(p, v);
         _mm256_maskstore_pd(p, wide_lane_mask(lanes), v.low);
         _mm256_maskstore_pd(p + 4, wide_lane_mask(lanes >> 4), v.high);
     }
@@ -531,6 +548,29 @@ struct Simd {
         __m256d v = _mm256_loadu_pd(p);
         __asm__("" : "+x"(v));
         return v;
+    }
+    static void eight_sums(const F32* v, float* p) {
+        __m256 half[8];
+        for (int i = 0; i < 8; ++i)
+            half[i] = _mm256_add_ps(v[i].low, v[i].high);
+        for (int i = 0; i < 4; ++i)
+            half[i] = _mm256_add_ps(_mm256_permute2f128_ps(half[i], half[i + 4], 0x20),
+                                    _mm256_permute2f128_ps(half[i], half[i + 4], 0x31));
+        for (int i = 0; i < 2; ++i)
+            half[i] = _mm256_add_ps(_mm256_shuffle_ps(half[2 * i], half[2 * i + 1], 0x44),
+                                    _mm256_shuffle_ps(half[2 * i], half[2 * i + 1], 0xee));
+        _mm256_storeu_ps(p, _mm256_add_ps(_mm256_shuffle_ps(half[0], half[1], 0x88),
+                                          _mm256_shuffle_ps(half[0], half[1], 0xdd)));
+    }
+    static void four_sums(const F64* v, double* p) {
+        __m256d half[4];
+        for (int i = 0; i < 4; ++i)
+            half[i] = _mm256_add_pd(v[i].low, v[i].high);
+        for (int i = 0; i < 2; ++i)
+            half[i] = _mm256_add_pd(_mm256_permute2f128_pd(half[i], half[i + 2], 0x20),
+                                    _mm256_permute2f128_pd(half[i], half[i + 2], 0x31));
+        _mm256_storeu_pd(p, _mm256_add_pd(_mm256_unpacklo_pd(half[0], half[1]),
+                                          _mm256_unpackhi_pd(half[0], half[1])));
     }
     static __m256 is_zero(__m256i v) {
         return _mm256_castsi256_ps(_mm256_cmpeq_epi32(v, _mm256_setzero_si256()));

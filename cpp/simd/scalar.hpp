@@ -241,8 +241,9 @@ struct Simd {
     }
     // Vectors of eight doubles that registers hold.
     static constexpr std::size_t registers = 0;
-    // Rows of a register tile of three vectors each, and of one of as many rows as vectors.
-    static constexpr int tile_rows = 1, few_rows = 1;
+    // Rows of a register tile of three vectors each, and of one of as many rows as vectors; and
+    // how many of the latter's sums of lanes are taken at once.
+    static constexpr int tile_rows = 1, few_rows = 1, few_sums = 1;
     // Whether register tiles add products half a vector at a time.
     static constexpr bool in_halves = false;
     // Vectors of which softmax takes powers of e by turns.

@@ -229,6 +229,7 @@ struct Memory {
                 true,
                 Ahead::nothing,
                 false,
+                false,
                 {keys, keys, keys},
                 {keys, keys, keys},
                 {}};
@@ -364,10 +365,11 @@ void expect_same_last(const Kernels& kernels, int vectors, std::int64_t value_di
 
 // As attended, with so few queries that lanes are features. Returns results and maxima.
 template <class T, std::size_t queries>
-std::vector<T> attended_by_few(const Kernels& kernels, Ahead ahead, bool large_first_cache) {
+std::vector<T> attended_by_few(const Kernels& kernels, Ahead ahead, bool large_first_cache,
+                               bool near) {
     const auto type = sizeof(T) == 4 ? ropewalk::Type::float32 : ropewalk::Type::float64;
     const auto& few = kernels_of<T>(kernels).few[static_cast<std::size_t>(type)];
-    constexpr std::int64_t dim = 19, value_dim = 37, keys = 35;
+    constexpr std::int64_t dim = 19, value_dim = 37, keys = 45;
     const auto query = numbers<T>(queries * dim, 1), key = numbers<T>(2 * keys * dim, 2);
     auto value = numbers<T>(2 * keys * value_dim, 3);
     value[keys * value_dim + 2] = std::numeric_limits<T>::quiet_NaN();
@@ -375,6 +377,7 @@ std::vector<T> attended_by_few(const Kernels& kernels, Ahead ahead, bool large_f
     Tile<T> tile = memory.tile(queries, dim, value_dim, query.data(), keys);
     tile.ahead = ahead;
     tile.large_first_cache = large_first_cache;
+    tile.near = near;
     for (const std::int64_t first : {std::int64_t{0}, keys}) {
         const ropewalk::Rows rows{key.data() + first * dim, dim, keys};
         const ropewalk::Rows values{value.data() + first * value_dim, value_dim, keys};
@@ -409,13 +412,15 @@ bool has_nan(const std::vector<T>& all) {
 // Whatever is asked for ahead, be it this processor's way or another's.
 template <class T, std::size_t queries>
 void expect_same_few(const Kernels& kernels, const Kernels& scalar) {
-    const auto there = attended_by_few<T, queries>(scalar, Ahead::nothing, false);
+    const auto there = attended_by_few<T, queries>(scalar, Ahead::nothing, false, false);
     for (const Ahead ahead : {Ahead::nothing, Ahead::next_rows, Ahead::far_rows})
-        for (const bool large_first_cache : {false, true}) {
-            const auto here = attended_by_few<T, queries>(kernels, ahead, large_first_cache);
-            expect(same_bits(here, there), kernels.isa, "other results of few queries");
-            expect(!has_nan(here), kernels.isa, "a value that no query sees shows to a few");
-        }
+        for (const bool large_first_cache : {false, true})
+            for (const bool near : {false, true}) {
+                const auto here =
+                    attended_by_few<T, queries>(kernels, ahead, large_first_cache, near);
+                expect(same_bits(here, there), kernels.isa, "other results of few queries");
+                expect(!has_nan(here), kernels.isa, "a value that no query sees shows to a few");
+            }
 }
 
 template <class T>
