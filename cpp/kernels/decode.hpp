@@ -353,19 +353,20 @@ void add_features(const Rows& values, const T* weights, const T* seen, unsigned 
     const auto step = [&](std::int64_t key, auto load) {
         fetch<(vectors * lanes + line_elements<Data> - 1) / line_elements<Data>>(
             row, values.stride, line_elements<Data>, ahead, key);
-        VectorOf<S, T> value[std::size_t{vectors}];
-#pragma GCC unroll 8
-        for (int v = 0; v < vectors; ++v)
-            value[v] = read_once_if<S, worth>(load(row + v * lanes));
+        VectorOf<S, T> weight[std::size_t{queries}];
+        bool meets[std::size_t{queries}];
 #pragma GCC unroll 4
         for (int q = 0; q < queries; ++q) {
-            if constexpr (!all_seen)
-                if (seen[q * block_keys + key] == static_cast<T>(-infinity))
-                    continue;
-            const auto weight = S::all(weights[q * block_keys + key]);
+            weight[q] = S::all(weights[q * block_keys + key]);
+            meets[q] = all_seen || seen[q * block_keys + key] != static_cast<T>(-infinity);
+        }
 #pragma GCC unroll 8
-            for (int v = 0; v < vectors; ++v)
-                of[q][v] = S::fma(value[v], weight, of[q][v]);
+        for (int v = 0; v < vectors; ++v) {
+            const auto value = read_once_if<S, worth>(load(row + v * lanes));
+#pragma GCC unroll 4
+            for (int q = 0; q < queries; ++q)
+                if (meets[q])
+                    of[q][v] = S::fma(value, weight[q], of[q][v]);
         }
     };
     if (rest == all)

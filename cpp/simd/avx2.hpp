@@ -21,8 +21,10 @@ struct Simd {
     struct U32 {
         __m256i low, high;
     };
-    using U16 = __m256i; // sixteen
-    using U8 = __m128i;  // sixteen
+    struct U16 { // sixteen
+        __m128i low, high;
+    };
+    using U8 = __m128i; // sixteen
 
     static F64 load(const double* p) { return {_mm256_load_pd(p), _mm256_load_pd(p + 4)}; }
     static void store(double* p, F64 v) {
@@ -102,14 +104,12 @@ struct Simd {
     static F32 join(F64 a, F64 b) { return {narrow(a), narrow(b)}; }
     static U32 bits(F32 v) { return {_mm256_castps_si256(v.low), _mm256_castps_si256(v.high)}; }
     static U16 to_float16(F32 v) {
-        return _mm256_set_m128i(_mm256_cvtps_ph(v.high, _MM_FROUND_TO_NEAREST_INT),
-                                _mm256_cvtps_ph(v.low, _MM_FROUND_TO_NEAREST_INT));
+        return {_mm256_cvtps_ph(v.low, _MM_FROUND_TO_NEAREST_INT),
+                _mm256_cvtps_ph(v.high, _MM_FROUND_TO_NEAREST_INT)};
     }
     static U16 to_bfloat16(F32 v) {
         const U32 word = bits(v);
-        // Packing works on halves of 128 bits; the permutation puts them in order again.
-        return _mm256_permute4x64_epi64(
-            _mm256_packus_epi32(high_word(word.low), high_word(word.high)), 0b11011000);
+        return {low_words(high_word(word.low)), low_words(high_word(word.high))};
     }
     static unsigned differing(F32 a, F32 b) {
         const U32 x = bits(a), y = bits(b);
@@ -119,10 +119,9 @@ struct Simd {
         return 0xffffU ^ static_cast<unsigned>(equal(x.low, y.low) | (equal(x.high, y.high) << 8));
     }
     static unsigned differing(U16 a, U16 b) {
-        const __m256i equal = _mm256_cmpeq_epi16(a, b);
-        const __m128i bytes =
-            _mm_packs_epi16(_mm256_castsi256_si128(equal), _mm256_extracti128_si256(equal, 1));
-        return 0xffffU ^ static_cast<unsigned>(_mm_movemask_epi8(bytes));
+        const __m128i equal =
+            _mm_packs_epi16(_mm_cmpeq_epi16(a.low, b.low), _mm_cmpeq_epi16(a.high, b.high));
+        return 0xffffU ^ static_cast<unsigned>(_mm_movemask_epi8(equal));
     }
 
     static F32 mul(F32 a, F32 b) {
@@ -384,18 +383,15 @@ struct Simd {
                 _mm256_blendv_pd(b.high, a.high, _mm256_castsi256_pd(wide_lane_mask(lanes >> 4)))};
     }
 
-    static F32 from_float16(U16 v) {
-        return {_mm256_cvtph_ps(_mm256_castsi256_si128(v)),
-                _mm256_cvtph_ps(_mm256_extracti128_si256(v, 1))};
-    }
-    static F32 from_bfloat16(U16 v) {
-        return {high_words(_mm256_castsi256_si128(v)), high_words(_mm256_extracti128_si256(v, 1))};
-    }
+    static F32 from_float16(U16 v) { return {_mm256_cvtph_ps(v.low), _mm256_cvtph_ps(v.high)}; }
+    static F32 from_bfloat16(U16 v) { return {high_words(v.low), high_words(v.high)}; }
     static U16 to_bfloat16_or_nan(F32 v) {
-        const __m256i low = _mm256_castps_si256(_mm256_cmp_ps(v.low, v.low, _CMP_UNORD_Q));
-        const __m256i high = _mm256_castps_si256(_mm256_cmp_ps(v.high, v.high, _CMP_UNORD_Q));
-        const __m256i is_nan = _mm256_permute4x64_epi64(_mm256_packs_epi32(low, high), 0b11011000);
-        return _mm256_blendv_epi8(to_bfloat16(v), _mm256_set1_epi16(0x7fc0), is_nan);
+        const auto half = [](__m256 x) {
+            const __m256i nan = _mm256_castps_si256(_mm256_cmp_ps(x, x, _CMP_UNORD_Q));
+            const __m256i word = high_word(_mm256_castps_si256(x));
+            return low_words(_mm256_blendv_epi8(word, _mm256_set1_epi32(0x7fc0), nan));
+        };
+        return {half(v.low), half(v.high)};
     }
 
     // v, which GCC would read from memory again for each use: two lines where it lies across them.
@@ -411,7 +407,8 @@ struct Simd {
         return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
     }
     static U16 get(const std::uint16_t* p) {
-        return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
+        const auto* q = reinterpret_cast<const __m128i*>(p);
+        return {_mm_loadu_si128(q), _mm_loadu_si128(q + 1)};
     }
     // Zeros in the lanes whose bits are not set, which are not read.
     static F32 get_some(const float* p, unsigned lanes) {
@@ -423,7 +420,9 @@ struct Simd {
                 _mm256_maskload_pd(p + 4, wide_lane_mask(lanes >> 4))};
     }
     static U16 get_some(const std::uint16_t* p, unsigned lanes) {
-        U16 v = _mm256_maskload_epi32(reinterpret_cast<const int*>(p), pair_mask(lanes));
+        const auto* q = reinterpret_cast<const int*>(p);
+        U16 v{_mm_maskload_epi32(q, pair_mask(lanes)),
+              _mm_maskload_epi32(q + 4, pair_mask(lanes >> 8))};
         each_alone(lanes, v, [p](std::uint16_t& own, int i) { own = p[i]; });
         return v;
     }
@@ -433,12 +432,10 @@ struct Simd {
         _mm256_storeu_ps(low, v.low);
         _mm256_storeu_ps(high, v.high);
     }
-    static void put(std::uint16_t* p, U16 v) {
-        _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), v);
-    }
+    static void put(std::uint16_t* p, U16 v) { put(p, p + 8, v); }
     static void put(std::uint16_t* low, std::uint16_t* high, U16 v) {
-        _mm_storeu_si128(reinterpret_cast<__m128i*>(low), _mm256_castsi256_si128(v));
-        _mm_storeu_si128(reinterpret_cast<__m128i*>(high), _mm256_extracti128_si256(v, 1));
+        _mm_storeu_si128(reinterpret_cast<__m128i*>(low), v.low);
+        _mm_storeu_si128(reinterpret_cast<__m128i*>(high), v.high);
     }
     static void put(double* p, F64 v) {
         _mm256_storeu_pd(p, v.low);
@@ -457,7 +454,9 @@ struct Simd {
         _mm256_maskstore_ps(p + 8, lane_mask(lanes >> 8), v.high);
     }
     static void put_some(std::uint16_t* p, U16 v, unsigned lanes) {
-        _mm256_maskstore_epi32(reinterpret_cast<int*>(p), pair_mask(lanes), v);
+        auto* const q = reinterpret_cast<int*>(p);
+        _mm_maskstore_epi32(q, pair_mask(lanes), v.low);
+        _mm_maskstore_epi32(q + 4, pair_mask(lanes >> 8), v.high);
         each_alone(lanes, v, [p](std::uint16_t own, int i) { p[i] = own; });
     }
     static void put_some(double* p, F64 v, unsigned lanes) {
@@ -475,11 +474,11 @@ struct Simd {
         _mm256_stream_ps(high, v.high);
     }
     static void stream(std::uint16_t* p, U16 v) {
-        _mm256_stream_si256(reinterpret_cast<__m256i*>(p), v);
+        _mm256_stream_si256(reinterpret_cast<__m256i*>(p), _mm256_set_m128i(v.high, v.low));
     }
     static void stream(std::uint16_t* low, std::uint16_t* high, U16 v) {
-        _mm_stream_si128(reinterpret_cast<__m128i*>(low), _mm256_castsi256_si128(v));
-        _mm_stream_si128(reinterpret_cast<__m128i*>(high), _mm256_extracti128_si256(v, 1));
+        _mm_stream_si128(reinterpret_cast<__m128i*>(low), v.low);
+        _mm_stream_si128(reinterpret_cast<__m128i*>(high), v.high);
     }
     static void stream(double* p, F64 v) {
         _mm256_stream_pd(p, v.low);
@@ -653,25 +652,32 @@ struct Simd {
     // Lanes of sixteen bits are chosen two by two: where only one of two is, it is alone, and
     // function(lane, its number) reads or writes it.
     static unsigned pairs_of(unsigned lanes) { return lanes & lanes >> 1 & 0x5555U; }
-    static __m256i pair_mask(unsigned lanes) {
-        const __m256i bit = _mm256_set_epi32(1 << 14, 1 << 12, 1 << 10, 1 << 8, 64, 16, 4, 1);
-        const __m256i pairs = _mm256_set1_epi32(static_cast<int>(pairs_of(lanes)));
-        return _mm256_cmpeq_epi32(_mm256_and_si256(pairs, bit), bit);
+    static __m128i pair_mask(unsigned lanes) {
+        const __m128i bit = _mm_set_epi32(64, 16, 4, 1);
+        const __m128i pairs = _mm_set1_epi32(static_cast<int>(pairs_of(lanes)));
+        return _mm_cmpeq_epi32(_mm_and_si128(pairs, bit), bit);
     }
     template <class Function>
     static void each_alone(unsigned lanes, U16& v, Function function) {
         unsigned alone = lanes & 0xffffU & ~(pairs_of(lanes) * 3);
         if (alone == 0)
             return;
-        alignas(32) std::uint16_t all[16];
-        _mm256_store_si256(reinterpret_cast<__m256i*>(all), v);
+        std::uint16_t all[16];
+        put(all, v);
         for (int i = 0; alone != 0; ++i, alone >>= 1)
             if ((alone & 1) != 0)
                 function(all[i], i);
-        v = _mm256_load_si256(reinterpret_cast<const __m256i*>(all));
+        v = get(all);
     }
+    // Each word in the upper half of 32 bits, and the lower halves of 32 bits.
     static __m256 high_words(__m128i v) {
-        return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(v), 16));
+        const __m256i order =
+            _mm256_set_epi8(15, 14, -1, -1, 13, 12, -1, -1, 11, 10, -1, -1, 9, 8, -1, -1, 7, 6, -1,
+                            -1, 5, 4, -1, -1, 3, 2, -1, -1, 1, 0, -1, -1);
+        return _mm256_castsi256_ps(_mm256_shuffle_epi8(_mm256_broadcastsi128_si256(v), order));
+    }
+    static __m128i low_words(__m256i v) {
+        return _mm_packus_epi32(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1));
     }
     static __m256 narrow(F64 v) {
         return _mm256_set_m128(_mm256_cvtpd_ps(v.high), _mm256_cvtpd_ps(v.low));
