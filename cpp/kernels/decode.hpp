@@ -54,12 +54,13 @@ struct Turns {
 // One query may ask for all of nearer rows, from the second into the first cache: each read of
 // NumPy's rows wants two lines.
 struct NextRows {};
+// Or there is nothing to ask for, and no step looks whether it is its turn.
 struct NoRows {};
 constexpr std::int64_t next_keys = 8;
 
 // One or two queries ask for half types that come from memory: more work a line leaves the
 // processor too late to fetch it ahead. Two ask for others too, but into the first cache alone.
-// More ask always, but not for what stays in the second cache, into that.
+// More ask always, unless it would be into the second cache for what stays there.
 template <class S, class T, class Element>
 Turns turns_of_group(const Tile<T>& tile, int first) {
     const bool into_first = tile.large_first_cache;
@@ -126,10 +127,10 @@ void in_near_keys(const Tile<T>& tile, std::int64_t keys, Function function) {
         function(key, keys - key < step ? keys - key : step);
 }
 
-// v, which is read once, if it is worth a register.
-template <class S, bool is_worth, class Vector>
+// v, which the compiler may read again for each use unless `once`.
+template <class S, bool once, class Vector>
 [[gnu::always_inline]] inline Vector read_once_if(Vector v) {
-    if constexpr (is_worth)
+    if constexpr (once)
         return S::read_once(v);
     else
         return v;
@@ -142,7 +143,7 @@ template <class S, class T, class Data, int keys, int together, int queries, int
 void score_some(const typename Data::Element* key, std::int64_t stride, const T* query,
                 std::int64_t features, Asked ahead, T* logits) {
     constexpr int lanes = Lanes<S, T>::count;
-    constexpr bool worth = together > 1 || S::registers > 8; // one row is not, where they are few
+    constexpr bool once = together > 1 || S::registers > 8; // few gain nothing by holding one row
     const std::int64_t dim = width > 0 ? width : features;
     const unsigned rest = first_lanes(dim % lanes);
     VectorOf<S, T> sums[std::size_t{queries}][std::size_t{keys}];
@@ -155,7 +156,7 @@ void score_some(const typename Data::Element* key, std::int64_t stride, const T*
             VectorOf<S, T> of_key[std::size_t{together}];
 #pragma GCC unroll 4
             for (int t = 0; t < together; ++t)
-                of_key[t] = read_once_if<S, worth>(load_key(row + t * stride + feature));
+                of_key[t] = read_once_if<S, once>(load_key(row + t * stride + feature));
 #pragma GCC unroll 4
             for (int q = 0; q < queries; ++q) {
                 const auto of_query =
@@ -195,7 +196,7 @@ void score_queries(const Tile<T>& tile, const Rows& keys, T scale, int first, T*
     if (keys.count >= at_once)
         ask_ahead<S, T, typename Data::Element, queries>(tile, first, true, [&](auto ahead) {
             for (; key < keys.count; key += at_once) {
-                // Some once more, where fewer are left.
+                // Some keys once more where fewer are left: one by one they would take longer.
                 const std::int64_t left = keys.count - at_once, at = key < left ? key : left;
                 score_some<S, T, Data, at_once, together, queries, width>(
                     row + at * keys.stride, keys.stride, query, tile.dim, ahead, logits + at);
@@ -349,7 +350,8 @@ void add_features(const Rows& values, const T* weights, const T* seen, unsigned 
     };
     each_sum([](VectorOf<S, T>& sum, const T* p) { sum = S::get(p); });
     const auto* row = static_cast<const typename Data::Element*>(values.first);
-    constexpr bool worth = queries > 1 && (queries + 1) * vectors <= int{S::registers};
+    // Values that several queries want, where their sums leave registers for them.
+    constexpr bool once = queries > 1 && (queries + 1) * vectors <= int{S::registers};
     const auto step = [&](std::int64_t key, auto load) {
         fetch<(vectors * lanes + line_elements<Data> - 1) / line_elements<Data>>(
             row, values.stride, line_elements<Data>, ahead, key);
@@ -362,7 +364,7 @@ void add_features(const Rows& values, const T* weights, const T* seen, unsigned 
         }
 #pragma GCC unroll 8
         for (int v = 0; v < vectors; ++v) {
-            const auto value = read_once_if<S, worth>(load(row + v * lanes));
+            const auto value = read_once_if<S, once>(load(row + v * lanes));
 #pragma GCC unroll 4
             for (int q = 0; q < queries; ++q)
                 if (meets[q])
@@ -401,6 +403,7 @@ void sum_strip(const Tile<T>& tile, const Rows& values, const T* seen, std::int6
                             sums + first * strip_vectors * lanes + feature);
                     });
             };
+            // Whole strips where registers hold all sums, or rows are read one after another.
             std::int64_t feature = 0;
             if constexpr (queries < S::few_rows || queries <= few_alone)
                 if ((tile.vectors < S::few_rows || is_alone<S>(tile)) &&

@@ -286,7 +286,8 @@ struct Simd {
             _mm_max_pd(_mm256_castpd256_pd128(half), _mm256_extractf128_pd(half, 1));
         return _mm_cvtsd_f64(_mm_max_sd(part, _mm_unpackhi_pd(part, part)));
     }
-    // p[i] = sum(v[i]), eight and four at a time: lanes of half as many are added after each step.
+    // p[i] = sum(v[i]), as many at a time as half a vector has lanes, whose sums are added side by
+    // side.
     template <int count>
     static void sums(const F32* v, float* p) {
         for (int i = 0; i + 8 <= count; i += 8)
