@@ -254,17 +254,23 @@ def _columns(options: argparse.Namespace, dim: int) -> list[str]:
 
 def _plot(options: argparse.Namespace) -> int:
     from ropewalk import plot  # noqa: PLC0415 - needs Matplotlib, which other commands do not
+    from ropewalk.plot import _canvas  # noqa: PLC0415
 
-    table = _encode(options)
+    table, positions = _encode(options), options.positions
     if options.out.suffix == ".gif":
-        animation = plot.moving_vector(table, positions=options.positions, lang=options.lang)
+        animation = _canvas.laid_out_once(
+            2.4,
+            lambda figure, lang: plot.moving_vector(
+                table, positions=positions, ax=figure.add_subplot(), lang=lang
+            ),
+            options.lang,
+        )
         _write_picture(options.out, partial(animation.save, writer="pillow"))
     else:
         from matplotlib.figure import Figure  # noqa: PLC0415
 
-        figure = Figure(figsize=(6, 4.5), layout="constrained")
-        ax = figure.add_subplot()
-        plot.heatmap(table, positions=options.positions, ax=ax, lang=options.lang)
+        figure = Figure(figsize=(_canvas.WIDTH, 4.5), layout="constrained")
+        plot.heatmap(table, positions=positions, ax=figure.add_subplot(), lang=options.lang)
         _write_picture(options.out, partial(figure.savefig, dpi=150))
     return 0
 

@@ -138,6 +138,17 @@ def test_integer_moves_every_component_by_the_position() -> None:
     np.testing.assert_allclose(np.subtract(heights[1], heights[0]), 252, rtol=1e-14)
 
 
+def test_axes_of_an_animation_stand_still() -> None:
+    for name, animation in rw.plot.article_animations().items():
+        animation._init_draw()
+        (ax,) = animation._fig.axes
+        place = ax.get_position().extents
+        animation._draw_frame(19)
+        animation._fig.draw_without_rendering()
+        np.testing.assert_array_equal(ax.get_position().extents, place, err_msg=name)
+        assert ax.get_position().width > 0.8  # of the figure
+
+
 def test_inner_product_is_that_of_the_ledger(figures: dict[str, Figure]) -> None:
     assert figures["002_inner_product"].axes[0].get_title() == "a · b = |a| w = 2 · 3 = 6"
 

@@ -132,7 +132,7 @@ def article_animations(
     if article is not None:
         _options.choice("article", article, ARTICLES)
     return {
-        name: animate(Figure(figsize=(_canvas.WIDTH, height), layout="constrained"), lang)
+        name: _canvas.laid_out_once(height, animate, lang)
         for name, (height, animate) in _ANIMATIONS.items()
         if article in {None, name[:3]}
     }

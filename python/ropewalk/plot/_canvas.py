@@ -7,7 +7,10 @@ from typing import Any
 import numpy as np
 from matplotlib import font_manager, rcParams
 from matplotlib import pyplot as plt
+from matplotlib.animation import FuncAnimation
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
 from numpy.typing import ArrayLike, NDArray
 
@@ -150,6 +153,21 @@ def axes(ax: Axes | None, height: float, lang: Lang = "en") -> Axes:
         return plt.subplots(figsize=(WIDTH, height), layout="constrained")[1]
     _check_axes(ax)
     return ax
+
+
+def laid_out_once(
+    height: float, animate: Callable[[Figure, Lang], FuncAnimation], lang: Lang
+) -> FuncAnimation:
+    """Return an animation in a new figure, whose Axes keep the place that they have at first.
+
+    A layout for every frame takes more time than its drawing, and may let the Axes tremble.
+    """
+    layout = ConstrainedLayoutEngine()
+    figure = Figure(figsize=(WIDTH, height), layout=layout)
+    animation = animate(figure, lang)
+    layout.execute(figure)
+    figure.set_layout_engine(None)
+    return animation
 
 
 def panels(

@@ -274,6 +274,7 @@ def moving_vector(
         ax.title.set(**_canvas.words("position {:g}", lang, at[frame]))
         return [*bars, ax.title]
 
+    show(0)  # so that a layout knows of the title
     figure = ax.figure.figure
     return FuncAnimation(figure, show, frames=len(values), interval=MILLISECONDS)
 

@@ -133,4 +133,5 @@ def rotating_pairs(
         said.set(**_canvas.words("position {:g}", lang, at[frame]))
         return [*trails, *hands, said]
 
+    show(0)
     return FuncAnimation(ax.figure.figure, show, frames=len(at), interval=A_FRAME)
