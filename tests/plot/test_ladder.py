@@ -1,6 +1,8 @@
 """Figures of the ladder of encodings: sums, paths, moving vectors and kernels."""
 
+import io
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,10 +13,9 @@ import pytest
 from matplotlib import font_manager
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
+from matplotlib.collections import PolyCollection
 from matplotlib.colors import to_rgba
-from matplotlib.container import BarContainer
 from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
 from matplotlib.text import Text
 from numpy.typing import NDArray
 from PIL import Image
@@ -35,9 +36,30 @@ def ax() -> Axes:
     return Figure(figsize=(6, 3), layout="constrained").add_subplot()
 
 
-def bars_of(container: Any) -> list[Rectangle]:
-    assert isinstance(container, BarContainer)
-    return list(container.patches)
+@dataclass
+class Bars:
+    """A row of bars, each from its floor up or down to its tip."""
+
+    left: NDArray[np.float64]
+    right: NDArray[np.float64]
+    floors: NDArray[np.float64]
+    tips: NDArray[np.float64]
+
+    @property
+    def heights(self) -> NDArray[np.float64]:
+        return self.tips - self.floors
+
+
+def rows_of(ax: Axes) -> list[Bars]:
+    rows = []
+    for collection in ax.collections:
+        assert isinstance(collection, PolyCollection)
+        corners = np.array([np.asarray(path.vertices)[:4] for path in collection.get_paths()])
+        x, y = corners[..., 0], corners[..., 1]
+        for same, other in ((y[:, 0], y[:, 1]), (y[:, 2], y[:, 3]), (x[:, 0], x[:, 3])):
+            np.testing.assert_array_equal(same, other)
+        rows.append(Bars(x[:, 0], x[:, 1], y[:, 0], y[:, 2]))
+    return rows
 
 
 def embedding(dim: int) -> NDArray[np.float64]:
@@ -90,23 +112,16 @@ def test_an_unknown_language_is_refused(ax: Axes, draw: Drawing) -> None:
 def test_bars_are_the_token_its_position_and_their_sum_on_one_scale(ax: Axes) -> None:
     token, position = embedding(16), rw.sinusoidal_encoding(252, 16)
     rw.plot.addition(token, position, ax=ax)
-    assert len(ax.containers) == 3
-    for container, row in zip(ax.containers, (token, position, token + position), strict=True):
-        bars = bars_of(container)
-        heights = [bar.get_height() for bar in bars]
-        np.testing.assert_allclose(heights, row, rtol=0, atol=1e-14)  # and rounded at their floor
-        centres = [bar.get_x() + bar.get_width() / 2 for bar in bars]
-        np.testing.assert_allclose(centres, np.arange(1, 17))
-        assert len({bar.get_y() for bar in bars}) == 1  # one floor a row
+    for bars, row in zip(rows_of(ax), (token, position, token + position), strict=True):
+        np.testing.assert_allclose(bars.heights, row, rtol=0, atol=1e-14)  # rounded at their floor
+        np.testing.assert_allclose((bars.left + bars.right) / 2, np.arange(1, 17))
+        assert np.unique(bars.floors).size == 1
 
 
 def test_rows_do_not_touch(ax: Axes) -> None:
     token, position = [-2.0, 3.0], [3.0, -2.0]
     rw.plot.addition(token, position, ax=ax)
-    spans = []
-    for container in ax.containers:
-        edges = [bar.get_y() + side for bar in bars_of(container) for side in (0, bar.get_height())]
-        spans.append((min(edges), max(edges)))
+    spans = [(min(*bars.floors, *bars.tips), max(*bars.floors, *bars.tips)) for bars in rows_of(ax)]
     (first, _), (second, below_first), (_, below_second) = spans
     assert below_first < first
     assert below_second < second
@@ -117,9 +132,8 @@ def test_rows_do_not_touch(ax: Axes) -> None:
 def test_position_252_drowns_the_token(ax: Axes) -> None:  # G002.1
     token = embedding(16)
     rw.plot.addition(token, rw.integer_encoding(252, 16), ax=ax)
-    token_bars, position_bars, _ = (bars_of(container) for container in ax.containers)
-    tallest = max(abs(bar.get_height()) for bar in token_bars)
-    assert tallest < position_bars[0].get_height() / 2000
+    token_bars, position_bars, _ = rows_of(ax)
+    assert np.abs(token_bars.heights).max() < position_bars.heights[0] / 2000
     said = [text.get_text() for text in ax.texts]
     assert said == [
         f"token embedding: {token.min():.5g} to {token.max():.5g}",
@@ -130,14 +144,23 @@ def test_position_252_drowns_the_token(ax: Axes) -> None:  # G002.1
 
 def test_binary_252_lifts_six_eighths_of_the_columns(ax: Axes) -> None:  # G002.2
     rw.plot.addition(embedding(64), rw.binary_encoding(252, 64, bits=8, order="msb"), ax=ax)
-    heights = [bar.get_height() for bar in bars_of(ax.containers[2])]
-    np.testing.assert_array_equal(np.array(heights) > 0.5, [True] * 48 + [False] * 16)
+    np.testing.assert_array_equal(rows_of(ax)[2].heights > 0.5, [True] * 48 + [False] * 16)
+
+
+def test_narrow_bars_show_no_waves_that_are_none(ax: Axes) -> None:
+    rw.plot.addition(np.zeros(2048), np.tile([0.0, 1.0], 1024), ax=ax)
+    figure = ax.figure.figure
+    figure.savefig(picture := io.BytesIO(), dpi=100)
+    drawn = np.asarray(Image.open(picture).convert("L"))
+    floor = rows_of(ax)[1].floors[0]
+    (left, _), (right, y) = ax.transData.transform([(20, floor + 0.5), (2029, floor + 0.5)])
+    across = drawn[-round(y), round(left) : round(right)]
+    assert 150 < across.min() <= across.max() < 240  # every pixel is partly of a bar
 
 
 def test_floors_and_values_are_named_at_the_side(ax: Axes) -> None:
     rw.plot.addition([1.0, -1.0], [3.0, 0.0], ax=ax)
-    floors = [bars_of(container)[0].get_y() for container in ax.containers]
-    expected = [floor + tick for floor in floors for tick in (-1.0, 0.0, 4.0)]
+    expected = [bars.floors[0] + tick for bars in rows_of(ax) for tick in (-1.0, 0.0, 4.0)]
     np.testing.assert_allclose(ax.get_yticks(), expected)
     assert [text.get_text() for text in ax.get_yticklabels()] == ["-1", "0", "4"] * 3
 
@@ -163,7 +186,7 @@ def test_a_token_and_its_position_are_vectors_of_one_length(ax: Axes) -> None:
         rw.plot.addition([1.0], [-1e308], ax=ax)
     with pytest.raises(TypeError, match=r"embedding must be .* got dtype complex128"):
         rw.plot.addition([1j], [1.0], ax=ax)
-    assert not ax.patches
+    assert not ax.collections
 
 
 # Paths
@@ -227,12 +250,13 @@ def test_a_path_is_in_the_plane(ax: Axes) -> None:
 # Moving vectors
 
 
-def frames_of(animation: Any, ax: Axes) -> list[tuple[str, list[float]]]:
+def frames_of(animation: Any, ax: Axes) -> list[tuple[str, NDArray[np.float64]]]:
     """The title and the bars of every frame."""
     frames = []
     for frame in animation.new_frame_seq():
         animation._draw_frame(frame)
-        frames.append((ax.get_title(), [bar.get_height() for bar in bars_of(ax.containers[0])]))
+        (bars,) = rows_of(ax)
+        frames.append((ax.get_title(), bars.heights))
     animation._draw_was_started = True  # it was, here
     return frames
 

@@ -2,13 +2,13 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from matplotlib import patheffects, rcParams
 from matplotlib.animation import FuncAnimation
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
+from matplotlib.collections import PolyCollection
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike, NDArray
@@ -17,6 +17,8 @@ from ropewalk._options import Lang
 from ropewalk.geometry._points import as_reals
 from ropewalk.plot import _canvas
 from ropewalk.plot._canvas import CENTRED, COLOURS, LINES
+
+Reals = NDArray[np.float64]
 
 BETWEEN_ROWS = 1.7  # in heights of a row
 MARKS = 8  # positions that a path names, about
@@ -99,7 +101,7 @@ def addition(
     ax = _canvas.axes(ax, 3.6, lang)
     for row, floor, colour, name in zip(rows, floors, COLOURS, names, strict=False):
         ax.axhline(floor, color="0.6", linewidth=0.8)
-        ax.bar(np.arange(1, row.size + 1), row, bottom=floor, color=colour)
+        _add_bars(ax, row, floor, colour)
         title = ax.text(0, floor + high + height / 8, "", transform=ax.get_yaxis_transform())
         title.set(**_canvas.words(name, lang, row.min(), row.max()))
     ax.set_yticks(np.add.outer(floors, ticks).ravel(), [f"{tick:.3g}" for tick in ticks] * 3)
@@ -262,17 +264,16 @@ def moving_vector(
     low, high = _limits(values)
     ax = _canvas.axes(ax, 2.4, lang)
     ax.axhline(0, color="0.6", linewidth=0.8)
-    bars = ax.bar(np.arange(1, values.shape[1] + 1), values[0], color=COLOURS[0])
+    bars = _add_bars(ax, values[0], 0, COLOURS[0])
     ax.set_ylim(low - (high - low) / 20, high + (high - low) / 20)
     _count_dimensions(ax, values.shape[1], lang)
     ax.yaxis.label.set(**_canvas.words("value", lang))
     ax.spines[["top", "right"]].set_visible(False)
 
     def show(frame: int) -> list[Artist]:
-        for bar, value in zip(bars, values[frame], strict=True):
-            bar.set_height(value)
+        bars.set_verts(_corners(values[frame], 0))
         ax.title.set(**_canvas.words("position {:g}", lang, at[frame]))
-        return [*bars, ax.title]
+        return [bars, ax.title]
 
     show(0)  # so that a layout knows of the title
     figure = ax.figure.figure
@@ -361,6 +362,23 @@ def position_kernel(
     return ax
 
 
+def _add_bars(ax: Axes, heights: Reals, floor: float, colour: str) -> PolyCollection:
+    """Draw bars at 1, 2, 3 and so on: many patches would take seconds.
+
+    Snapped to pixels, bars narrower than one would vanish by turns, and show waves that are none.
+    """
+    bars = PolyCollection(_corners(heights, floor), facecolor=colour, linewidth=0, snap=False)
+    ax.add_collection(bars)
+    return bars
+
+
+def _corners(heights: Reals, floor: float) -> list[Reals]:
+    x, bottom = np.arange(1, heights.size + 1), np.full(heights.size, floor)
+    left, right, top = x - 0.4, x + 0.4, floor + heights
+    around = [(left, bottom), (right, bottom), (right, top), (left, top)]
+    return list(np.moveaxis(np.array(around), -1, 0))  # dim of shape (4, 2)
+
+
 def _count_dimensions(ax: Axes, dim: int, lang: Lang) -> None:
     """Count the bars from 1, as a heat map counts its rows."""
     spacing = max(1, dim // 8)
@@ -369,7 +387,7 @@ def _count_dimensions(ax: Axes, dim: int, lang: Lang) -> None:
     ax.xaxis.label.set(**_canvas.words("dimension", lang))
 
 
-def _limits(values: NDArray[Any]) -> tuple[float, float]:
+def _limits(values: Reals) -> tuple[float, float]:
     """Return the smallest and the largest value of bars, which stand on 0."""
     low, high = min(0.0, float(values.min())), max(0.0, float(values.max()))
     return (low, high) if low < high else (0.0, 1.0)
