@@ -9,6 +9,9 @@
 
 namespace {
 
+using ropewalk::block_keys;
+using ropewalk::together_bytes;
+
 // Sums by which outputs are divided: where they are rounded to float32 afterwards, by one
 // multiplication.
 template <class S, class T>
@@ -117,40 +120,87 @@ void logits_to_rows(const Tile<T>& tile, std::int64_t queries, std::int64_t stri
     }
 }
 
-// Outputs of the queries of vector v to the only block that they meet. Features are lanes here, for
-// which nothing need be transposed; there are whole vectors of them.
+// Copies rows of so many vectors side by side while they are met: where rows lie apart, their
+// vectors begin anywhere in a line, and too many of their lines share a place in the first cache.
+template <class S, int vectors>
+struct CopyRows : Nothing {
+    static constexpr int width = vectors * Lanes<S, float>::count;
+    const float* from;
+    std::int64_t stride;
+    float* to;
+
+    void operator()(std::int64_t row, int) const {
+#pragma GCC unroll 2
+        for (int i = 0; i < width; i += Lanes<S, float>::count)
+            S::put(to + row * width + i, S::get(from + row * stride + i));
+    }
+};
+
+// What outputs of float32 are multiplied by, of all queries of a tile.
 template <class S>
-void average(const Tile<float>& tile, int v, const Rows& values, std::int64_t queries,
-             float* rows) {
-    constexpr int lanes = Lanes<S, float>::count;
-    // Registers hold that many sums: those of up to eight queries.
-    constexpr int all_sums = 2 * S::tile_rows, at_once = all_sums < 8 ? all_sums : 8;
-    const Reciprocals<S> reciprocals(means_of<S>(tile, v * lanes));
-    float firsts[std::size_t{lanes}], rests[std::size_t{lanes}];
-    S::put(firsts, reciprocals.first);
-    S::put(rests, reciprocals.rest);
-    const auto average_features = [&]<int vectors>(std::int64_t feature) {
-        for (std::int64_t query = 0; query < queries; query += at_once) {
-            Sums<S, float, at_once, vectors> sums;
-            const Nothing meanwhile;
-            multiply<S, float, at_once, vectors, 0>(
-                tile.logits + v * lanes + query, 1, tile.vectors * lanes,
-                static_cast<const float*>(values.first) + feature, values.stride,
-                query + at_once <= lanes / 2 ? tile.half_keys[v] : tile.keys[v], sums, meanwhile);
-#pragma GCC unroll 8
-            for (int row = 0; row < at_once; ++row)
-                for (int i = 0; i < vectors && query + row < queries; ++i)
-                    S::put(rows + (query + row) * tile.value_dim + feature + i * lanes,
-                           reciprocals.times(sums.at[row][i], S::all(firsts[query + row]),
-                                             S::all(rests[query + row])));
+struct Factors {
+    float first[std::size_t{most_vectors * Lanes<S, float>::count}];
+    float rest[std::size_t{most_vectors * Lanes<S, float>::count}];
+
+    Factors(const Tile<float>& tile, std::int64_t queries) {
+        for (int at = 0; at < queries; at += Lanes<S, float>::count) {
+            const Reciprocals<S> reciprocals(means_of<S>(tile, at));
+            S::put(first + at, reciprocals.first);
+            S::put(rest + at, reciprocals.rest);
         }
+    }
+};
+
+// Some features of the outputs of queries to the only block that they meet, as many queries at once
+// as registers hold sums, the last ones first, which meet most keys.
+template <class S, int at_once, int vectors>
+void average_features(const Tile<float>& tile, const Rows& values, std::int64_t queries,
+                      const Factors<S>& factors, std::int64_t feature, float* rows) {
+    constexpr int lanes = Lanes<S, float>::count, width = vectors * lanes;
+    const float* const from = static_cast<const float*>(values.first) + feature;
+    const auto average_some = [&](std::int64_t query, const float* y, std::int64_t stride,
+                                  const auto& meanwhile) __attribute__((always_inline)) {
+        const std::int64_t v = query / lanes;
+        const bool half = query % lanes + at_once <= lanes / 2;
+        const std::int64_t count = half ? tile.half_keys[v] : tile.keys[v];
+        Sums<S, float, at_once, vectors> sums;
+        multiply<S, float, at_once, vectors, 0>(tile.logits + query, 1, tile.vectors * lanes, y,
+                                                stride, count, sums, meanwhile);
+        float* row = rows + query * tile.value_dim + feature;
+#pragma GCC unroll 8
+        for (int i = 0; i < at_once; ++i, row += tile.value_dim)
+            for (int n = 0; n < vectors && query + i < queries; ++n)
+                S::put(row + n * lanes,
+                       Reciprocals<S>::times(sums.at[i][n], S::all(factors.first[query + i]),
+                                             S::all(factors.rest[query + i])));
+        return count;
     };
-    constexpr int vectors = all_sums / at_once;
+    std::int64_t query = (queries - 1) / at_once * at_once;
+    const std::int64_t keys = tile.keys[query / lanes];
+    if (keys * values.stride * std::int64_t{sizeof(float)} > together_bytes) {
+        alignas(64) float copied[std::size_t{block_keys * width}];
+        const CopyRows<S, vectors> copy{{}, from, values.stride, copied};
+        std::int64_t key = average_some(query, from, values.stride, copy);
+        for (; key < keys; ++key)
+            copy(key, 0);
+        while ((query -= at_once) >= 0)
+            average_some(query, copied, width, Nothing{});
+    }
+    for (; query >= 0; query -= at_once)
+        average_some(query, from, values.stride, Nothing{});
+}
+
+// Features are lanes here, for which nothing need be transposed; there are whole vectors of them.
+template <class S>
+void average(const Tile<float>& tile, const Rows& values, std::int64_t queries, float* rows) {
+    constexpr int lanes = Lanes<S, float>::count;
+    constexpr int sums = 2 * S::tile_rows, at_once = sums < 8 ? sums : 8, vectors = sums / at_once;
+    const Factors<S> factors(tile, queries);
     std::int64_t feature = 0;
     for (; feature + vectors * lanes <= tile.value_dim; feature += vectors * lanes)
-        average_features.template operator()<vectors>(feature);
+        average_features<S, at_once, vectors>(tile, values, queries, factors, feature, rows);
     for (; feature < tile.value_dim; feature += lanes)
-        average_features.template operator()<1>(feature);
+        average_features<S, at_once, 1>(tile, values, queries, factors, feature, rows);
 }
 
 // Sums of sixteen features, from the first on.
@@ -170,12 +220,8 @@ template <class S>
 void accumulate_last(const Tile<float>& tile, const Rows& values, std::int64_t queries,
                      float* rows) {
     constexpr int lanes = Lanes<S, float>::count;
-    if (tile.empty && tile.value_dim % lanes == 0) {
-        for (int v = 0; v * lanes < queries; ++v)
-            average<S>(tile, v, values, queries - v * lanes < lanes ? queries - v * lanes : lanes,
-                       rows + v * lanes * tile.value_dim);
-        return;
-    }
+    if (tile.empty && tile.value_dim % lanes == 0)
+        return average<S>(tile, values, queries, rows);
     with_vectors(tile.vectors, [&]<int vectors>() {
         Means<S, float> means[std::size_t{vectors}];
         for (int v = 0; v < vectors; ++v)

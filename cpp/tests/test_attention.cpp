@@ -321,16 +321,17 @@ std::vector<T> attended(const Kernels& kernels) {
 }
 
 // To accumulate the last block and to divide in one gives what two steps give, whether a block came
-// before or not; all but one of the queries are wanted, and vectors meet fewer keys than the next,
+// before or not; all but some of the queries are wanted, and vectors meet fewer keys than the next,
 // as do their first halves.
-void expect_same_last(const Kernels& kernels, int vectors, std::int64_t value_dim) {
+void expect_same_last(const Kernels& kernels, int vectors, std::int64_t value_dim,
+                      std::int64_t stride, std::int64_t unwanted) {
     const auto& attention = kernels.float32.attention;
     constexpr std::int64_t dim = 5, keys = 29;
     const auto lanes = static_cast<std::size_t>(vectors * attention.lanes);
-    const auto queries = static_cast<std::int64_t>(lanes - 1);
+    const auto queries = static_cast<std::int64_t>(lanes) - unwanted;
     const auto query = numbers<float>(dim * lanes, 1), key = numbers<float>(keys * dim, 2);
-    const auto value = numbers<float>(static_cast<std::size_t>(keys * value_dim), 3);
-    const ropewalk::Rows rows{key.data(), dim, keys}, values{value.data(), value_dim, keys};
+    const auto value = numbers<float>(static_cast<std::size_t>(keys * stride), 3);
+    const ropewalk::Rows rows{key.data(), dim, keys}, values{value.data(), stride, keys};
     Memory<float> memory(lanes, value_dim);
     Tile<float> tile = memory.tile(vectors, dim, value_dim, query.data(), keys);
     for (int i = 0; i < vectors - 1; ++i)
@@ -480,8 +481,11 @@ int main() {
     check<double>();
     for (const Kernels* kernels : ropewalk::supported_kernels())
         for (const int vectors : {1, 2, 3})
-            for (const std::int64_t value_dim : {2 * 16 + 8 + 3, 3 * 16})
-                expect_same_last(*kernels, vectors, value_dim);
+            for (const std::int64_t value_dim : {2 * 16 + 8 + 3, 3 * 16}) {
+                expect_same_last(*kernels, vectors, value_dim, value_dim, 1);
+                for (const std::int64_t unwanted : {1, 9}) // rows so far apart are copied
+                    expect_same_last(*kernels, vectors, value_dim, 160, unwanted);
+            }
     std::printf("%d failures\n", failures);
     return failures == 0 ? 0 : 1;
 }
