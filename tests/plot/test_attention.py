@@ -1,5 +1,6 @@
 """Figures of attention: what is drawn is what was given, and what is masked is seen to be."""
 
+import io
 import itertools
 import math
 from collections.abc import Callable
@@ -14,6 +15,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 from numpy.typing import NDArray
+from PIL import Image
 from tests.data import luminance
 
 import ropewalk as rw
@@ -296,6 +298,54 @@ def test_weights_of_every_dtype_are_drawn(dtype: str) -> None:
     weights = np.array([[0.25, 0.75]]).astype(dtype)
     (ax,) = rw.plot.attention_weights(weights, ax=new_axes())
     np.testing.assert_array_equal(values_of(ax), [[0.25, 0.75]])
+
+
+def test_no_key_is_lost_among_many() -> None:
+    """A column between two hundred others, and the first, on which the frame lies."""
+    scores = np.zeros((512, 512))
+    scores[:, 0], scores[:, 253] = 9, 8
+    (ax,) = rw.plot.attention_weights(rw.softmax(scores))
+    across = red_across(ax, row=400)  # cividis: the greater, the redder
+    for key in (0, 253):
+        assert across[max(0, key - 4) : key + 8].max() > np.median(across) + 40, key
+    (ax,) = rw.plot.attention_mask(scores > 0)
+    seen = np.asarray(ax.images[0].get_alpha())
+    block = -(-512 // seen.shape[1])
+    assert block > 1
+    assert np.flatnonzero(seen.all(axis=0)).tolist() == [0, 253 // block]
+    assert seen.sum() == 2 * len(seen)
+    plt.close("all")
+
+
+def red_across(ax: Axes, row: int) -> NDArray[np.float64]:
+    """How red the pixels of a map are along a row, one for every column or about that."""
+    figure = ax.figure.figure
+    figure.savefig(picture := io.BytesIO(), dpi=72)
+    shown = np.asarray(Image.open(picture).convert("RGB"), float)[..., 0]
+    columns = np.arange(ax.images[0].get_extent()[1] - 0.5)
+    x, y = ax.transData.transform(np.column_stack([columns, np.full(columns.size, row)])).T
+    scale = 72 / figure.dpi
+    across: NDArray[np.float64] = shown[-round(y[0] * scale), (x * scale).astype(int)]
+    return across
+
+
+def test_the_largest_of_a_block_stands_for_it() -> None:
+    weights = np.zeros((700, 700))
+    weights[699, 699], weights[350, 10], weights[350, 11] = 0.75, 0.25, 0.5
+    (ax,) = rw.plot.attention_weights(weights)
+    shown = np.asarray(ax.images[0].get_array())
+    block = -(-700 // shown.shape[0])
+    assert block > 1
+    assert sorted(shown[shown > 0]) in ([0.5, 0.75], [0.25, 0.5, 0.75])
+    assert shown[-1, -1] == 0.75
+    assert shown[350 // block, 11 // block] == 0.5
+    left, right, bottom, top = ax.images[0].get_extent()
+    assert (left, top) == (-0.5, -0.5)
+    assert right == bottom == block * shown.shape[0] - 0.5
+    assert (*ax.get_xlim(), *ax.get_ylim()) == (-0.5, 699.5, 699.5, -0.5)
+    seen = np.asarray(ax.images[0].get_alpha())
+    np.testing.assert_array_equal(seen, shown > 0)
+    plt.close("all")
 
 
 @pytest.mark.parametrize("wrong", [-0.1, 1.5, math.nan, math.inf])

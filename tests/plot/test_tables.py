@@ -1,5 +1,6 @@
 """The heat map of article 003 as it is printed, heat maps of anything, and tables of digits."""
 
+import io
 import math
 from typing import Any
 
@@ -8,6 +9,7 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
+from PIL import Image
 from tests import reference
 
 import ropewalk as rw
@@ -28,6 +30,23 @@ def test_heatmap_shows_the_table_with_dimensions_down(ax: Axes) -> None:
     np.testing.assert_array_equal(ax.images[0].get_array(), table.T)
     assert ax.images[0].origin == "upper"
     assert ax.images[0].get_interpolation() == "nearest"
+
+
+def test_many_dimensions_make_no_stripes(ax: Axes) -> None:
+    """Slow pairs of a wide encoding, 0 and 1 by turns, in a picture of a tenth of the rows."""
+    rw.plot.heatmap(np.tile([0.0, 1.0, -1e-9, 1.0], (64, 1024)), limit=1, ax=ax)
+    figure = ax.figure.figure
+    figure.savefig(picture := io.BytesIO(), dpi=100)
+    shown = np.asarray(Image.open(picture).convert("L"), float)
+    x, y = ax.transAxes.transform((0.5, 0.5))
+    down = shown[-round(y) - 100 : -round(y) + 100, round(x)]
+    assert np.ptp(down) < 30
+
+
+def test_one_row_is_counted_by_whole_numbers(ax: Axes) -> None:
+    rw.plot.heatmap(np.arange(40.0)[np.newaxis], kind="matrix", ax=ax)
+    low, high = sorted(ax.get_ylim())
+    assert [tick for tick in ax.get_yticks() if low <= tick <= high] == [0]
 
 
 @pytest.mark.parametrize("pairing", ["interleaved", "half"])

@@ -20,6 +20,7 @@ from ropewalk.plot._maps import AROUND_ZERO, FROM_ZERO, HATCHED
 
 Map = tuple[Words, NDArray[Any]]  # its title, and its values: queries down, keys across
 
+FLAT = 0.4  # height of a map in its widths, from which on a colour bar has room for five ticks
 SEES = ListedColormap([COLOURS[0]])
 
 
@@ -35,7 +36,7 @@ def attention_weights(
     """Heat maps of attention weights, queries down and keys across.
 
     Cells show their values where these are legible. Weights of exactly 0, as masked keys have, are
-    hatched.
+    hatched. Where cells are too many to be told apart, the largest of a block is shown.
 
     Parameters
     ----------
@@ -94,7 +95,7 @@ def attention_weights(
     for panel, (title, values), name in zip(panels, maps, names, strict=True):
         image = _maps.draw(panel, values, values == 0, FROM_ZERO, Normalize(0, 1))
         _label(panel, title, name, lang)
-    panels[0].figure.colorbar(image, ax=panels)
+    panels[0].figure.colorbar(image, ax=panels, ticks=_maps.few_ticks(5))
     if any((values == 0).any() for _, values in maps):
         _maps.legend(panels, {"exactly 0": HATCHED}, lang)
     return panels
@@ -112,7 +113,8 @@ def attention_stages(
     """Stages of attention side by side: scores, biased scores, weights and output.
 
     Blue is below zero and red above. Masked keys are hatched, cells show their values where these
-    are legible, and values that are not finite are grey.
+    are legible, and values that are not finite are grey. Where cells are too many to be told apart,
+    their colours are mixed, and of weights the largest of a block is shown.
 
     Parameters
     ----------
@@ -186,9 +188,10 @@ def attention_stages(
         else:
             reach = _maps.reach(*scores.values()) if stage in scores else _maps.reach(values)
             image = _maps.draw(panel, values, hidden, AROUND_ZERO, Normalize(-reach, reach))
-        panel.figure.colorbar(image, ax=panel)
+        ticks = _maps.few_ticks(5 if _maps.box(masked.shape) > FLAT else 2)
+        panel.figure.colorbar(image, ax=panel, ticks=ticks)
         if stage == "output":
-            panel.set(aspect="auto", box_aspect=masked.shape[0] / masked.shape[1])
+            panel.set(aspect="auto", box_aspect=_maps.box(masked.shape))
             _label(panel, _canvas.words(stage, lang), (names[0], {}), lang, across="feature")
         else:
             _label(panel, _canvas.words(stage, lang), names, lang)
@@ -207,6 +210,8 @@ def attention_mask(
     lang: Lang = "en",
 ) -> list[Axes]:
     """Masks of attention: which keys a query sees, queries down and keys across.
+
+    Where cells are too many to be told apart, a block shows whether any key is seen in it.
 
     Parameters
     ----------
@@ -258,8 +263,7 @@ def attention_mask(
         ax, len(maps), lang, lambda: _panels([values.shape for _, values in maps])
     )
     for panel, (title, values), name in zip(panels, maps, names, strict=True):
-        panel.imshow(values, alpha=values.astype(float), cmap=SEES, interpolation="nearest")
-        panel.patch.set(**HATCHED)
+        _maps.draw(panel, values.astype(np.float64), ~values, SEES, Normalize(0, 1), annotate=False)
         if _maps.cell(panel, values.shape) >= _maps.LEGIBLE:
             queries, keys = values.shape
             panel.hlines(np.arange(1, queries) - 0.5, -0.5, keys - 0.5, "0.8", linewidth=0.5)
@@ -320,7 +324,7 @@ def _panels(
     rows = ceil(count / most)
     columns = ceil(count / rows)
     width = _canvas.WIDTH / columns
-    height = 0.4 + min(3.2, 0.75 * width * max(queries / keys for queries, keys in shapes))
+    height = 0.4 + min(3.2, max(0.8, 0.75 * width * max(map(_maps.box, shapes))))
     size = (_canvas.WIDTH, 0.6 + rows * height)
     _, grid = plt.subplots(rows, columns, figsize=size, layout="compressed", squeeze=False)
     for spare in grid.flat[count:]:

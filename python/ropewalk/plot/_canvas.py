@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from matplotlib import font_manager, rcParams
@@ -12,6 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
+from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike, NDArray
 
 from ropewalk import _arrays, _options
@@ -301,6 +302,11 @@ def legend(ax: Axes, curves: Sequence[Line2D], names: Sequence[Words]) -> None:
     )
     for text, name in zip(drawn.get_texts(), names, strict=True):
         text.set(**name)
+
+
+def whole_numbers(count: int | Literal["auto"] = "auto") -> MaxNLocator:
+    """Return ticks at whole numbers, though there be one alone."""
+    return MaxNLocator(count, integer=True, min_n_ticks=1, steps=[1, 2, 5, 10])
 
 
 def dimensions(count: int, lang: Lang) -> list[Words]:

@@ -10,7 +10,6 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
 from matplotlib.lines import Line2D
-from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike, NDArray
 
 from ropewalk._options import Lang
@@ -202,7 +201,7 @@ def path(
     ax.xaxis.label.set(**_canvas.words("component {}", lang, 1))
     ax.yaxis.label.set(**_canvas.words("component {}", lang, 2))
     ax.spines[["top", "right"]].set_visible(False)
-    bar = ax.figure.colorbar(drawn, ax=ax, ticks=MaxNLocator(5, integer=True))
+    bar = ax.figure.colorbar(drawn, ax=ax, ticks=_canvas.whole_numbers(5))
     bar.ax.yaxis.label.set(**_canvas.words("position (tokens)", lang))
     return ax
 

@@ -23,6 +23,8 @@ NOT_FINITE = "0.6"
 FROM_ZERO = colormaps["cividis"].with_extremes(bad=NOT_FINITE)
 AROUND_ZERO = colormaps["RdBu_r"].with_extremes(bad=NOT_FINITE)
 HATCHED: Words = {"hatch": "////", "edgecolor": "0.55", "linewidth": 0}
+TOLD_APART = 1.5  # least width of a cell (points)
+FLATTEST = 0.2  # height of a map of square cells, in its widths, or the other way round
 LETTER = 0.65  # width and space of a Latin letter, in sizes of the font; a Japanese one has 1
 LINE = 1.1  # height and space of a line, in sizes of the font
 LEGIBLE = 7.0  # smallest size of a font (points)
@@ -46,21 +48,39 @@ def draw(
     """Draw a map, its background hatched where it is hidden, and write values into its cells.
 
     `across` and `down` are where cells have their centres. Unless told, values are written where
-    they can be read.
+    they can be read. Where cells could not be told apart, and some would not be seen, their colours
+    are mixed if there are some below zero, and otherwise the largest of a block stands for it.
     """
     rows, columns = values.shape
     across = np.arange(columns, dtype=np.float64) if across is None else across
     down = np.arange(rows, dtype=np.float64) if down is None else down
+    rooms = _room(panel.yaxis, rows), _room(panel.xaxis, columns)
+    if aspect == "equal":
+        rooms = min(rooms), min(rooms)
+    block = ceil(TOLD_APART / rooms[0]), ceil(TOLD_APART / rooms[1])
+    mixed = max(block) > 1 and (norm.vmin or 0) < 0
+    if mixed:
+        block = 1, 1
+    drawn, seen = _largest(values, ~hidden, block)
+    (left, right), (top, bottom) = _ends(across), _ends(down)
     panel.patch.set(**HATCHED)
     image = panel.imshow(
-        values,
+        drawn,
         aspect=aspect,
-        alpha=(~hidden).astype(float),
+        alpha=seen.astype(float),
         cmap=colours,
         norm=norm,
-        interpolation="nearest",
-        extent=(*_ends(across), *_ends(down)[::-1]),
+        interpolation="auto" if mixed else "nearest",
+        extent=(
+            left,
+            left + (right - left) / columns * block[1] * drawn.shape[1],
+            top + (bottom - top) / rows * block[0] * drawn.shape[0],
+            top,
+        ),
     )
+    panel.set(xlim=(left, right), ylim=(bottom, top))
+    if aspect == "equal":
+        panel.set_aspect(box(values.shape) * columns / rows)
     room = cell(panel, values.shape) / LETTER
     if annotate is False or (annotate is None and room < LEGIBLE):
         return image
@@ -86,6 +106,11 @@ def draw(
     return image
 
 
+def box(shape: tuple[int, ...]) -> float:
+    """Height of a map of square cells in its widths, flat and tall ones within bounds."""
+    return min(max(FLATTEST, shape[0] / shape[1]), 1 / FLATTEST)
+
+
 def cell(panel: Axes, shape: tuple[int, ...]) -> float:
     """Width of a square cell in points, with some room for what is drawn beside the map."""
     return min(_room(panel.xaxis, shape[1]), _room(panel.yaxis, shape[0]))
@@ -97,7 +122,7 @@ def name_cells(axis: Axis, names: Words, places: NDArray[np.float64] | None = No
     Names are made smaller, and where that is not enough only every so many is shown.
     """
     if not names:
-        axis.set_major_locator(MaxNLocator("auto", integer=True, steps=[1, 2, 5, 10]))
+        axis.set_major_locator(_canvas.whole_numbers())
         return
     labels = names["labels"]
     room = _room(axis, len(labels))
@@ -108,6 +133,11 @@ def name_cells(axis: Axis, names: Words, places: NDArray[np.float64] | None = No
     axis.set_ticks(at[::every], **names | {"labels": labels[::every]})
     upright = wide and isinstance(axis, XAxis)
     axis.set_tick_params(labelsize=size, labelrotation=90 if upright else 0)
+
+
+def few_ticks(most: int) -> MaxNLocator:
+    """Return ticks of a colour bar, whose numbers stay short."""
+    return MaxNLocator(most, steps=[1, 2, 5, 10])
 
 
 def fit_title(panel: Axes) -> None:
@@ -134,6 +164,24 @@ def reach(*arrays: NDArray[Any]) -> float:
     """Return the largest finite size of a value; 1 where all are 0."""
     sizes = [np.abs(values[np.isfinite(values)]).max(initial=0.0) for values in arrays]
     return float(max(sizes)) or 1.0
+
+
+def _largest(
+    values: NDArray[np.float64], seen: NDArray[np.bool_], block: tuple[int, int]
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Return the largest value that is seen of every block, and whether there is one."""
+    if block == (1, 1):
+        return values, seen
+    starts = [np.arange(0, count, size) for count, size in zip(values.shape, block, strict=True)]
+
+    def reduced(largest: np.ufunc, cells: NDArray[Any]) -> NDArray[Any]:
+        result: NDArray[Any] = largest.reduceat(
+            largest.reduceat(cells, starts[0], axis=0), starts[1], axis=1
+        )
+        return result
+
+    any_seen = reduced(np.logical_or, seen)
+    return np.where(any_seen, reduced(np.maximum, np.where(seen, values, -np.inf)), 0), any_seen
 
 
 def _ends(centres: NDArray[np.float64]) -> tuple[float, float]:

@@ -9,7 +9,6 @@ from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap
 from matplotlib.lines import Line2D
 from matplotlib.patches import Circle
-from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike, NDArray
 
 from ropewalk import _arrays, _options, phases, rotary_tables, rotate
@@ -129,7 +128,7 @@ def rotation(
         ax.text(centre, -1.35, "", ha="center", va="center").set(**title)
     ax.set(aspect="equal", xlim=(-1.1, centre + 1.1), ylim=(-1.6, 1.1))
     ax.set_axis_off()
-    bar = ax.figure.colorbar(drawn, ax=ax, ticks=MaxNLocator(5, integer=True))
+    bar = ax.figure.colorbar(drawn, ax=ax, ticks=_canvas.whole_numbers(5))
     bar.ax.yaxis.label.set(**_canvas.words("position (tokens)", lang))
     return ax
 

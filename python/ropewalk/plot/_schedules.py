@@ -4,7 +4,6 @@ from collections.abc import Mapping
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.ticker import MaxNLocator
 
 from ropewalk import _options
 from ropewalk._options import Lang
@@ -128,7 +127,7 @@ def wavelengths(
         )
         label.set(**_canvas.words("trained length {}", lang, trained_length))
     _canvas.legend(ax, curves, names)
-    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    ax.xaxis.set_major_locator(_canvas.whole_numbers())
     ax.xaxis.label.set(**_canvas.words("pair", lang))
     ax.yaxis.label.set(**_canvas.words("wavelength (tokens)", lang))
     ax.spines[["top", "right"]].set_visible(False)

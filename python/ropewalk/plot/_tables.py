@@ -9,7 +9,6 @@ from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm, Normalize, SymLogNorm
 from matplotlib.patches import Patch
-from matplotlib.ticker import MaxNLocator
 from matplotlib.transforms import Bbox
 from numpy.typing import ArrayLike, NDArray
 
@@ -47,7 +46,8 @@ def heatmap(
     """Heat map of an encoding, of attention weights or of any other matrix.
 
     Where a value is negative, colours are blue below zero, white at zero and red above; otherwise
-    they go from dark at zero to light. What is masked or not finite is hatched.
+    they go from dark at zero to light. What is masked or not finite is hatched. Where cells are too
+    many to be told apart, colours about zero are mixed, and otherwise blocks show their largest.
 
     Parameters
     ----------
@@ -156,7 +156,7 @@ def heatmap(
         ax.set_yticks(sorted({1, *range(spacing, len(shown) + 1, spacing)}))
     for axis, word in zip((ax.xaxis, ax.yaxis), LABELS[kind], strict=True):
         axis.label.set(**_canvas.words(word, lang))
-    ticks = None if log else MaxNLocator(5, steps=[1, 2, 5, 10])
+    ticks = None if log else _maps.few_ticks(5)
     ax.figure.colorbar(image, ax=ax, ticks=ticks, extend=extend)
     if hidden.any():
         patch = Patch(facecolor="none", **_maps.HATCHED)
