@@ -139,6 +139,33 @@ struct Extremes {
     }
 };
 
+// Those of the logits as they are now.
+template <class S, class T>
+void find_extremes(const Tile<T>& tile) {
+    constexpr int lanes = Lanes<S, T>::count, turns = 4; // which need not wait for each other
+    const int row = tile.vectors * lanes;
+    for (int at = 0; at < row; at += lanes) {
+        const std::int64_t keys = tile.keys[at / lanes];
+        Extremes<S, T> extremes[turns];
+        std::int64_t key = 0;
+        for (; key + turns <= keys; key += turns)
+#pragma GCC unroll 4
+            for (int i = 0; i < turns; ++i)
+                extremes[i].take(S::get(tile.logits + (key + i) * row + at));
+        for (; key < keys; ++key)
+            extremes[0].take(S::get(tile.logits + key * row + at));
+        extremes[0].join(extremes[1]);
+        extremes[2].join(extremes[3]);
+        extremes[0].join(extremes[2]);
+        extremes[0].put(tile, at);
+    }
+}
+
+// Whether extremes are found once all keys are scored: where products leave no registers for those
+// of three vectors, to read and write them for every register tile takes longer.
+template <class S, int vectors>
+constexpr bool extremes_last = S::in_halves && vectors == most_vectors;
+
 template <class S, class T, int rows, int vectors, int first, class Fetch = Nothing>
 void score_keys(const Tile<T>& tile, const Rows& keys, std::int64_t key, T scale,
                 const Fetch& fetch = {}) {
@@ -150,15 +177,18 @@ void score_keys(const Tile<T>& tile, const Rows& keys, std::int64_t key, T scale
                                          sums, fetch);
 #pragma GCC unroll 4
     for (int v = first; v < vectors; ++v) {
-        Extremes<S, T> extremes{S::get(tile.largest + v * lanes),
-                                S::get(tile.smallest + v * lanes)};
+        Extremes<S, T> extremes;
+        if constexpr (!extremes_last<S, vectors>)
+            extremes = {S::get(tile.largest + v * lanes), S::get(tile.smallest + v * lanes)};
 #pragma GCC unroll 8
         for (int row = 0; row < rows; ++row) {
             const auto logit = S::mul(S::all(scale), sums.at[row][v]);
             S::put(logits + (row * vectors + v) * lanes, logit);
-            extremes.take(logit);
+            if constexpr (!extremes_last<S, vectors>)
+                extremes.take(logit);
         }
-        extremes.put(tile, v * lanes);
+        if constexpr (!extremes_last<S, vectors>)
+            extremes.put(tile, v * lanes);
     }
 }
 
@@ -190,6 +220,8 @@ void score(const Tile<T>& tile, const Rows& keys, T scale, const Rows* values) {
         for (int v = 0; v < vectors; ++v)
             Extremes<S, T>().put(tile, v * Lanes<S, T>::count);
         score_from<S, T, vectors>(tile, keys, 0, scale, values);
+        if constexpr (extremes_last<S, vectors>)
+            find_extremes<S, T>(tile);
     });
 }
 
@@ -233,28 +265,6 @@ bool any_masked(VectorOf<S, T> smallest) {
     for (const T lane : lanes)
         any |= lane == static_cast<T>(-infinity);
     return any;
-}
-
-// Those of the logits as they are now.
-template <class S, class T>
-void find_extremes(const Tile<T>& tile) {
-    constexpr int lanes = Lanes<S, T>::count, turns = 4; // which need not wait for each other
-    const int row = tile.vectors * lanes;
-    for (int at = 0; at < row; at += lanes) {
-        const std::int64_t keys = tile.keys[at / lanes];
-        Extremes<S, T> extremes[turns];
-        std::int64_t key = 0;
-        for (; key + turns <= keys; key += turns)
-#pragma GCC unroll 4
-            for (int i = 0; i < turns; ++i)
-                extremes[i].take(S::get(tile.logits + (key + i) * row + at));
-        for (; key < keys; ++key)
-            extremes[0].take(S::get(tile.logits + key * row + at));
-        extremes[0].join(extremes[1]);
-        extremes[2].join(extremes[3]);
-        extremes[0].join(extremes[2]);
-        extremes[0].put(tile, at);
-    }
 }
 
 template <class S, class T>
