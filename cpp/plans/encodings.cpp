@@ -96,24 +96,22 @@ void fill_matrices(const Frequencies& frequencies, const Positions& positions, d
                    Matrices kind, UpperSine upper, double* matrices, int threads) {
     const Frequencies& turning = frequencies.along(positions);
     const std::int64_t pairs = turning.pairs(), dim = 2 * pairs;
-    const bool half = kind == Matrices::half, blocks = kind == Matrices::blocks;
-    const std::int64_t apart = half ? pairs : 1; // of the two columns of a pair
-    const std::int64_t width = blocks ? 2 : dim; // of a matrix
-    const std::int64_t size = blocks ? 4 * pairs : dim * dim;
-    const std::int64_t next = blocks ? 4 : (half ? 1 : 2) * (dim + 1); // from pair to pair
+    const bool half = kind == Matrices::half;
+    const std::int64_t apart = half ? pairs : 1;          // of the two columns of a pair
+    const std::int64_t next = (half ? 1 : 2) * (dim + 1); // from pair to pair
     const double sign = upper == UpperSine::positive ? 1.0 : -1.0;
     const auto fill_matrix = [&](std::int64_t row, int) {
-        double* const matrix = matrices + row * size;
-        std::fill_n(matrix, size, 0.0);
+        double* const matrix = matrices + row * dim * dim;
+        std::fill_n(matrix, dim * dim, 0.0);
         for (std::int64_t pair = 0; pair < pairs; ++pair) {
             const SineCosine value = scaled(turning.exact(positions, row, pair), factor);
             double* const upper_left = matrix + pair * next;
-            upper_left[0] = upper_left[apart * (width + 1)] = value.cosine.high;
+            upper_left[0] = upper_left[apart * (dim + 1)] = value.cosine.high;
             upper_left[apart] = sign * value.sine.high;
-            upper_left[apart * width] = -sign * value.sine.high;
+            upper_left[apart * dim] = -sign * value.sine.high;
         }
     };
-    if (positions.count * size * 8 < parallel_bytes)
+    if (positions.count * dim * dim * 8 < parallel_bytes)
         threads = 1;
     run_tasks(positions.count, threads, Task(fill_matrix));
 }

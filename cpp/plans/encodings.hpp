@@ -18,9 +18,9 @@ void fill_table(const Kernels& kernels, const Frequencies& frequencies, const Po
                 int threads);
 
 // Every pair turned by the angle of its frequency and positions[row], as a block
-// factor * [[cosine, upper sine], [-upper sine, cosine]]: in matrices[row, dim, dim], where pairs
-// are interleaved or half a row apart, or by themselves in matrices[row, pairs, 2, 2].
-enum class Matrices { interleaved, half, blocks };
+// factor * [[cosine, upper sine], [-upper sine, cosine]] of matrices[row, dim, dim], where pairs
+// are interleaved or half a row apart.
+enum class Matrices { interleaved, half };
 enum class UpperSine { positive, negative };
 void fill_matrices(const Frequencies& frequencies, const Positions& positions, double factor,
                    Matrices kind, UpperSine upper, double* matrices, int threads);

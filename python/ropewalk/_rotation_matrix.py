@@ -128,10 +128,11 @@ def rotation_blocks(
     """
     turning = given_or_standard(dim, base, frequencies)
     rows, shape = _arrays.positions("positions", positions, turning.axes)
-    shape = (*shape, len(turning), 2, 2)
-    result = _results.empty(shape)
-    factor = turning.attention_factor
-    _core.fill_blocks(turning._turns, rows, result, factor, get_num_threads())
+    result = _results.empty((*shape, len(turning), 2, 2))
+    turned = phases(rows, frequencies=turning).reshape(result.shape[:-2])
+    result[..., 0, 0] = result[..., 1, 1] = turned.real
+    result[..., 1, 0] = turned.imag
+    np.negative(turned.imag, out=result[..., 0, 1])
     return result
 
 
