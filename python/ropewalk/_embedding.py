@@ -207,7 +207,7 @@ def _distances(first: NDArray[Any], second: NDArray[Any]) -> NDArray[Any]:
     """Return Euclidean distances, of as many pairs at a time as have their differences in cache."""
     shape = _arrays.broadcast_shape(first.shape, second.shape)
     pairs = shape[:-1]
-    if max(pairs, default=1) > 1 and math.prod(shape) > 2**16:
+    if max(pairs, default=1) > 1 and math.prod(shape) > 2**18:
         axis = pairs.index(max(pairs))
         halves = [np.array_split(np.broadcast_to(v, shape), 2, axis) for v in (first, second)]
         return np.concatenate([_distances(*half) for half in zip(*halves, strict=True)], axis)

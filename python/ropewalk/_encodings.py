@@ -183,7 +183,7 @@ def binary_encoding(
         raise ValueError(msg)
     result = _results.empty((*shape, dim))
     digits = whole >> (shifts if order == "lsb" else shifts[::-1]) & 1
-    result[...] = np.repeat(digits, dim // bits, axis=-1)
+    result.reshape(-1, bits, dim // bits)[...] = digits.reshape(-1, bits, 1)
     return result
 
 

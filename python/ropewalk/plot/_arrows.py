@@ -118,7 +118,7 @@ def attention_arrows(
                 alpha=FAINTEST + (1 - FAINTEST) * weight,
                 color=COLOURS[row % len(COLOURS)],
             )
-            ax.add_patch(arrow)
+            ax.add_artist(arrow)  # whose limits nobody wants, and take long
             if query is not None:
                 ax.text(
                     0.15,

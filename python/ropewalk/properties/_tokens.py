@@ -149,7 +149,8 @@ def identical_tokens(
     False
     """
     tokens, added = _tokens(x, encoding)
-    first = (tokens[:, None] == tokens).all(axis=-1).argmax(axis=-1)
+    _, places, inverse = np.unique(tokens, axis=0, return_index=True, return_inverse=True)
+    first = places[inverse.reshape(-1)]
     if (first == np.arange(len(tokens))).all():
         msg = f"x must hold a token more than once, got {len(tokens)} that all differ"
         raise ValueError(msg)
