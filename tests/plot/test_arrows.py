@@ -146,3 +146,11 @@ def test_a_wrong_value_is_refused(ax: Axes, weights: Any, options: Any, message:
 def test_a_query_is_an_integer(ax: Axes) -> None:
     with pytest.raises(TypeError, match=r"query must be an integer, got 1\.0"):
         rw.plot.attention_arrows(WEIGHTS, TOKENS, query=1.0, ax=ax)
+
+
+def test_a_weight_stands_beside_its_own_key(ax: Axes) -> None:
+    weights = np.tile(np.arange(1, 17) / 136, (16, 1))
+    rw.plot.attention_arrows(weights, [f"t{i}" for i in range(16)], query=0, ax=ax)
+    shown = [text for text in ax.texts if text.get_text().startswith("0.")]
+    rows = [text.get_position()[1] for text in shown]
+    np.testing.assert_array_equal(np.round(rows), range(16))

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import matplotlib as mpl
@@ -17,8 +18,9 @@ from numpy.typing import NDArray
 from tests.plot.examples import EXAMPLES
 
 import ropewalk as rw
+from ropewalk.plot import _canvas
 
-Drawing = Callable[..., Axes]
+Drawing = Callable[..., Any]
 DRAWINGS = [rw.plot.clock_hands, rw.plot.heatmap, rw.plot.number_table, rw.plot.waves]
 TABLE = rw.sinusoidal_encoding(range(4), 4)
 
@@ -224,3 +226,47 @@ def test_positions_are_finite_numbers(draw: Drawing) -> None:
         draw(TABLE, positions=["a"] * 4)
     with pytest.raises(ValueError, match="positions must be finite, got nan"):
         draw(TABLE, positions=[0, 1, np.nan, 3])
+
+
+FAR = range(10**6, 10**6 + 3)  # which six digits do not tell apart
+
+
+@pytest.mark.usefixtures("screenless")
+@pytest.mark.parametrize("draw", [rw.plot.number_table, rw.plot.clock_hands, rw.plot.path])
+def test_far_positions_are_told_apart(draw: Drawing) -> None:
+    table = rw.sinusoidal_encoding(FAR, 2, base=2.0)
+    assert {"1000000", "1000001", "1000002"} <= set(_texts(draw(table, positions=FAR)))
+
+
+def test_far_positions_are_told_apart_in_animations() -> None:
+    table = rw.sinusoidal_encoding(FAR, 2)
+    for animate in (rw.plot.moving_vector, rw.plot.rotating_pairs):
+        ax = Figure().add_subplot()
+        animation: Any = animate(table, positions=FAR, ax=ax)
+        animation._init_draw()
+        animation._draw_frame(2)
+        assert "position 1000002" in _texts(ax)
+
+
+def test_numbers_are_whole_or_of_fifteen_digits() -> None:
+    given = [0.0, -3.0, 2.0**53, 0.1, 0.1 + 0.2, 1e300]
+    said = ["0", "-3", "9007199254740992", "0.1", "0.3", "1e+300"]
+    assert [_canvas.number(value) for value in given] == said
+
+
+def test_long_names_stand_below_each_other() -> None:
+    for name, columns in (("a" * 25, 2), ("a" * 26, 1), ("ア" * 17, 1)):
+        ax = Figure().add_subplot()
+        rw.plot.waves(TABLE[:, :2], labels=[name, "b"], ax=ax)
+        legend: Any = ax.get_legend()
+        assert legend._ncols == columns
+
+
+def test_a_curve_of_one_point_is_seen() -> None:
+    for draw in (
+        partial(rw.plot.position_kernel, [5], [3.0]),
+        partial(rw.plot.score_by_distance, [1.0, 0.0], [1.0, 0.0], [5]),
+        partial(rw.plot.wavelengths, {"a": rw.frequencies.standard(2)}),
+    ):
+        ax = draw(ax=Figure().add_subplot())
+        assert ax.lines[-1].get_marker() == "."

@@ -306,6 +306,11 @@ def test_names_are_shown_letter_for_letter(ax: Axes) -> None:
         assert not text.get_parse_math()
 
 
+def test_what_rounds_to_zero_has_no_sign(ax: Axes) -> None:
+    rw.plot.matrix_product([[-0.001]], [[2.0]], row=0, column=0, ax=ax)
+    assert said(ax)[-1] == "0·2 = 0"
+
+
 def test_numbers_of_many_columns_are_smaller(ax: Axes) -> None:
     sizes = []
     for columns in (2, 8):

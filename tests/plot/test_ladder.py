@@ -13,7 +13,7 @@ import pytest
 from matplotlib import font_manager
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
-from matplotlib.collections import PolyCollection
+from matplotlib.collections import PathCollection, PolyCollection
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 from matplotlib.text import Text
@@ -245,6 +245,16 @@ def test_a_path_is_in_the_plane(ax: Axes) -> None:
         rw.plot.path([], ax=ax)
     with pytest.raises(TypeError, match=r"points must be .* got dtype complex128"):
         rw.plot.path([[1j, 0]], ax=ax)
+
+
+@pytest.mark.parametrize("count", [100, 101])
+def test_outlines_do_not_hide_the_colours_of_many_dots(ax: Axes, count: int) -> None:
+    rw.plot.path(np.random.default_rng(0).normal(size=(count, 2)), ax=ax)
+    ax.figure.draw_without_rendering()  # type: ignore[union-attr]
+    (dots,) = ax.collections
+    assert isinstance(dots, PathCollection)
+    as_filled = np.array_equal(dots.get_edgecolor(), dots.get_facecolor())
+    assert as_filled == (count > 100)
 
 
 # Moving vectors

@@ -311,3 +311,10 @@ def test_several_axes_are_no_line(ax: Axes, draw: Drawing) -> None:
 def test_angles_need_a_width(ax: Axes) -> None:
     with pytest.raises(TypeError, match="dim must be given where frequencies is not"):
         rw.plot.angle_error([1, 2], ax=ax)
+
+
+def test_one_position_has_one_colour(ax: Axes) -> None:
+    rw.plot.rotation(np.ones((1, 6)), ax=ax)
+    ax.figure.draw_without_rendering()  # type: ignore[union-attr]
+    colours = np.concatenate([arrows.get_facecolor() for arrows in arrows_of(ax)])
+    assert (colours == colours[0]).all()

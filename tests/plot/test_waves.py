@@ -74,3 +74,30 @@ def test_sine_counts_in_multiples_of_pi(ax: Axes) -> None:
 def test_sine_refuses_curves_of_two_lengths(ax: Axes) -> None:
     with pytest.raises(ValueError, match=r"one shape \(points,\), got \(2,\) and \(1,\)"):
         rw.plot.sine([0.0, 1.0], [0.0], period=1.0, ax=ax)
+
+
+def test_long_periods_have_few_ticks_and_are_seen_whole(ax: Axes) -> None:
+    x = np.linspace(0, 1000, 101)
+    rw.plot.sine(x, np.sin(x / 200), period=400 * np.pi, ax=ax)
+    left, right = ax.get_xlim()
+    shown = [tick for tick in ax.get_xticks() if left <= tick <= right]
+    assert 3 <= len(shown) <= 8
+    tens = np.array(shown) / (10 * np.pi)
+    np.testing.assert_allclose(tens, np.round(tens), atol=1e-9)
+    assert right >= 400 * np.pi
+
+
+def test_a_high_crest_is_seen_whole(ax: Axes) -> None:
+    x = np.linspace(0, 10, 101)
+    rw.plot.sine(x, 30 * np.sin(x), period=2 * np.pi, ax=ax)
+    low, high = ax.get_ylim()
+    (_, below) = ax.texts[1].xyann  # type: ignore[attr-defined]
+    assert low < below < -30 < 30 < high
+
+
+@pytest.mark.parametrize("factor", [0.02, 100])
+def test_waves_of_any_height_have_legible_ticks(ax: Axes, factor: float) -> None:
+    rw.plot.waves(factor * rw.sinusoidal_encoding(range(9), 4), ax=ax)
+    low, high = ax.get_ylim()
+    assert factor < high < 1.2 * factor
+    assert 3 <= sum(low <= tick <= high for tick in ax.get_yticks()) <= 12

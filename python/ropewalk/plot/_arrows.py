@@ -104,6 +104,8 @@ def attention_arrows(
     key_rows = _centred(keys, longest)
     _name(ax, -MARGIN, key_rows, key_names, heads[0], "right", bold=None)
     _name(ax, 1 + MARGIN, rows, names, heads[1], "left", bold=query)
+    # How far along the arrows their weights stand: beside their own keys.
+    share = min(0.12, 0.4 / longest)
     for row in range(queries) if query is None else [query]:
         for key in np.flatnonzero(array[row]):
             weight = float(array[row, key])
@@ -121,10 +123,10 @@ def attention_arrows(
             ax.add_artist(arrow)  # whose limits nobody wants, and take long
             if query is not None:
                 ax.text(
-                    0.15,
-                    0.85 * key_rows[key] + 0.15 * rows[row],
+                    share,
+                    (1 - share) * key_rows[key] + share * rows[row],
                     f"{weight:.2f}",
-                    ha="center",
+                    ha="left",
                     va="center",
                     bbox={"facecolor": ax.get_facecolor(), "edgecolor": "none", "pad": 1},
                 )

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, Literal
+from unicodedata import east_asian_width
 
 import numpy as np
 from matplotlib import font_manager, rcParams
@@ -26,6 +27,8 @@ WIDTH = 6.0  # of a new figure (inches)
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 BLUE, ORANGE, GREEN = COLOURS[:3]
 
+LETTER = 0.65  # width and space of a Latin letter, in sizes of the font; a Japanese one has 1
+MOST_LETTERS = 25  # of a name that stands beside another in a legend
 LARGEST = 1e100  # of a number in a drawing
 FAINT = "0.6"  # told from a light and from a dark background
 SHADE = 0.2  # opacity of what is filled
@@ -87,7 +90,7 @@ JAPANESE = {
     "encoding: {:.5g} to {:.5g}": "位置符号: {:.5g} 〜 {:.5g}",
     "sum: {:.5g} to {:.5g}": "和: {:.5g} 〜 {:.5g}",
     "component {}": "成分 {}",
-    "position {:g}": "位置 {:g}",
+    "position {}": "位置 {}",
     "offset (tokens)": "位置の差 (トークン)",
     "inner product": "内積",
     "cosine": "コサイン類似度",
@@ -131,7 +134,7 @@ JAPANESE = {
     "bound, mean of |S_j|": "上界、|S_j| の平均",
     "mean of an octave": "オクターブごとの平均",
     "mean cosine": "余弦の平均",
-    "first below 0 at {:g}": "距離 {:g} で初めて負",
+    "first below 0 at {}": "距離 {} で初めて負",
     "keys attended to": "注意を向けるキーの数",
     "largest weight": "最大の重み",
     "scale of the scores": "スコアの倍率",
@@ -285,6 +288,11 @@ def bold(font: Words) -> str:
     return "bold" if faces.issuperset(font.get("family", [])[-1:]) else "normal"
 
 
+def number(value: float) -> str:
+    """Return a position or a distance as text, which no other one has."""
+    return f"{value:.0f}" if value == round(value) and abs(value) <= 2**53 else f"{value:.15g}"
+
+
 def factor(number: str) -> str:
     """Return a number as a product shows it: in parentheses where it is negative."""
     return f"({number})" if number.startswith("-") else number
@@ -297,7 +305,7 @@ def legend(ax: Axes, curves: Sequence[Line2D], names: Sequence[Words]) -> None:
         [""] * len(curves),
         loc="lower center",
         bbox_to_anchor=(0.5, 1),
-        ncols=2,
+        ncols=2 if max(letters(name["text"]) for name in names) <= MOST_LETTERS else 1,
         frameon=False,
     )
     for text, name in zip(drawn.get_texts(), names, strict=True):
@@ -313,6 +321,11 @@ def dimensions(count: int, lang: Lang) -> list[Words]:
     """Return the names of the columns of an interleaved encoding."""
     waves = ("sin", "cos")
     return [words("dimension {} ({})", lang, i + 1, waves[i % 2]) for i in range(count)]
+
+
+def letters(text: str) -> float:
+    """Length of a text in Latin letters."""
+    return sum(1 / LETTER if east_asian_width(letter) in "WF" else 1.0 for letter in text)
 
 
 def _letters(families: Sequence[str]) -> set[str]:

@@ -109,7 +109,7 @@ def _draw_clock(
         ax.plot(x, y, color=colour, linewidth=1.2, marker="o", markersize=3.5, markevery=[1])
     for first, last in _neighbours(tips):
         x, y = tips[first : last + 1].mean(axis=0)
-        ends = f"{positions[first]:g}", f"{positions[last]:g}"
+        ends = _canvas.number(positions[first]), _canvas.number(positions[last])
         ax.text(
             centre[0] + 1.12 * x,
             centre[1] + 1.18 * y,

@@ -20,6 +20,7 @@ from ropewalk.plot._canvas import CENTRED, COLOURS, LINES
 Reals = NDArray[np.float64]
 
 BETWEEN_ROWS = 1.7  # in heights of a row
+OUTLINED = 100  # dots of a path at most, for outlines would be all that is seen of more
 MARKS = 8  # positions that a path names, about
 MILLISECONDS = 150  # between two frames
 
@@ -176,7 +177,7 @@ def path(
         c=at,
         cmap="cividis",
         s=16,
-        edgecolors=rcParams["text.color"],
+        edgecolors="face" if len(at) > OUTLINED else rcParams["text.color"],
         linewidths=0.4,
         zorder=2,
     )
@@ -193,7 +194,12 @@ def path(
         outwards = places[i] - centre
         outwards *= 11 / (math.hypot(*outwards) or 1)
         name = ax.annotate(
-            f"{at[i]:g}", places[i], outwards, textcoords="offset points", size=9, **CENTRED
+            _canvas.number(at[i]),
+            places[i],
+            outwards,
+            textcoords="offset points",
+            size=9,
+            **CENTRED,
         )
         name.set_path_effects(ring)  # legible on the lines
     ax.update_datalim(centre + 1.25 * (places - centre))  # room for the names
@@ -271,7 +277,7 @@ def moving_vector(
 
     def show(frame: int) -> list[Artist]:
         bars.set_verts(_corners(values[frame], 0))
-        ax.title.set(**_canvas.words("position {:g}", lang, at[frame]))
+        ax.title.set(**_canvas.words("position {}", lang, _canvas.number(at[frame])))
         return [bars, ax.title]
 
     show(0)  # so that a layout knows of the title
@@ -352,7 +358,8 @@ def position_kernel(
     drawn: list[Line2D] = []
     for i, curve in enumerate(curves):
         colour, line = COLOURS[i % len(COLOURS)], LINES[i % len(LINES)]
-        drawn += ax.plot(at, curve, color=colour, linestyle=line, linewidth=1)
+        dot = "." if at.size == 1 else None
+        drawn += ax.plot(at, curve, color=colour, linestyle=line, linewidth=1, marker=dot)
     if names is not None:
         _canvas.legend(ax, drawn, names)
     ax.xaxis.label.set(**_canvas.words("offset (tokens)", lang))

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from math import ceil
 from typing import Any, Literal
-from unicodedata import east_asian_width
 
 import numpy as np
 from matplotlib import colormaps, rcParams
@@ -17,7 +16,7 @@ from numpy.typing import NDArray
 
 from ropewalk._options import Lang
 from ropewalk.plot import _canvas
-from ropewalk.plot._canvas import Words
+from ropewalk.plot._canvas import LETTER, Words
 
 NOT_FINITE = "0.6"
 FROM_ZERO = colormaps["cividis"].with_extremes(bad=NOT_FINITE)
@@ -25,7 +24,6 @@ AROUND_ZERO = colormaps["RdBu_r"].with_extremes(bad=NOT_FINITE)
 HATCHED: Words = {"hatch": "////", "edgecolor": "0.55", "linewidth": 0}
 TOLD_APART = 1.5  # least width of a cell (points)
 FLATTEST = 0.2  # height of a map of square cells, in its widths, or the other way round
-LETTER = 0.65  # width and space of a Latin letter, in sizes of the font; a Japanese one has 1
 LINE = 1.1  # height and space of a line, in sizes of the font
 LEGIBLE = 7.0  # smallest size of a font (points)
 LARGEST = 9.0  # size of values in roomy cells (points)
@@ -129,7 +127,7 @@ def name_cells(axis: Axis, names: Words, places: NDArray[np.float64] | None = No
     size = min(rcParams["font.size"], max(LEGIBLE, room / LINE))
     every = ceil(LINE * LEGIBLE / room)
     at = np.arange(len(labels)) if places is None else places
-    wide = LETTER * size * max(map(_letters, labels)) > room
+    wide = LETTER * size * max(map(_canvas.letters, labels)) > room
     axis.set_ticks(at[::every], **names | {"labels": labels[::every]})
     upright = wide and isinstance(axis, XAxis)
     axis.set_tick_params(labelsize=size, labelrotation=90 if upright else 0)
@@ -142,7 +140,7 @@ def few_ticks(most: int) -> MaxNLocator:
 
 def fit_title(panel: Axes) -> None:
     """Make a title smaller where it is wider than its map."""
-    usual, letters = panel.title.get_fontsize(), _letters(panel.title.get_text())
+    usual, letters = panel.title.get_fontsize(), _canvas.letters(panel.title.get_text())
     width = _room(panel.xaxis, 1)
     panel.title.set_fontsize(min(usual, max(LEGIBLE, width / (LETTER * max(letters, 1)))))
 
@@ -195,8 +193,3 @@ def _room(axis: Axis, count: int) -> float:
     return float(
         0.9 * (width if isinstance(axis, XAxis) else height) / axis.figure.dpi * 72 / count
     )
-
-
-def _letters(text: str) -> float:
-    """Length of a text in Latin letters."""
-    return sum(1 / LETTER if east_asian_width(letter) in "WF" else 1.0 for letter in text)

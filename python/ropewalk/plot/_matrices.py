@@ -140,7 +140,7 @@ def _selected(name: str, place: int | None, count: int) -> list[int]:
 
 
 def _number(value: float) -> str:
-    return np.format_float_positional(value + 0.0, precision=2, trim="-")
+    return np.format_float_positional(round(value, 2) + 0.0, precision=2, trim="-")
 
 
 def _brackets(ax: Axes, x: float, top: float, shape: tuple[int, ...]) -> None:

@@ -173,7 +173,8 @@ def long_term_decay(
     octaves = np.floor(np.log2(at))
     starts = np.unique(octaves)
     means = [bounds[octaves == octave].mean() for octave in starts]
-    curves += above.plot(2 ** (starts + 0.5), means, "D", color=COLOURS[1], markersize=5)
+    middles = [np.exp(np.log(at[octaves == octave]).mean()) for octave in starts]
+    curves += above.plot(middles, means, "D", color=COLOURS[1], markersize=5)
     names = ("bound, mean of |S_j|", "mean of an octave")
     _canvas.legend(above, curves, [_canvas.words(name, lang) for name in names])
     above.set_ylim(bottom=0)
@@ -183,10 +184,12 @@ def long_term_decay(
     if negative.size:
         first = float(at[negative[0]])
         below.plot(first, 0, "v", color=COLOURS[1], markersize=7)
+        left = first**2 < at[0] * at[-1]  # of the middle
+        side, away = ("left", 8) if left else ("right", -8)
         label = below.annotate(
-            "", (first, 0), (-8, -12), textcoords="offset points", ha="right", fontsize=9
+            "", (first, 0), (away, -12), textcoords="offset points", ha=side, fontsize=9
         )
-        label.set(**_canvas.words("first below 0 at {:g}", lang, first))
+        label.set(**_canvas.words("first below 0 at {}", lang, _canvas.number(first)))
     above.yaxis.label.set(**_canvas.words("bound", lang))
     below.yaxis.label.set(**_canvas.words("mean cosine", lang))
     below.xaxis.label.set(**_canvas.words("distance (tokens)", lang))

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from matplotlib import colormaps
 from matplotlib.axes import Axes
-from matplotlib.colors import ListedColormap
+from matplotlib.colors import ListedColormap, Normalize
 from matplotlib.lines import Line2D
 from matplotlib.patches import Circle
 from numpy.typing import ArrayLike, NDArray
@@ -109,6 +109,7 @@ def rotation(
     of_pairs = pair_slices(2 * count, interleaved=_options.is_interleaved(pairing))
     first, second = (values[:, features] for features in of_pairs)
     ax = _canvas.axes(ax, 2.2, lang)
+    norm = Normalize(at.min(), at.max())
     for place, (pair, title) in enumerate(zip(chosen, titles, strict=True)):
         centre = BETWEEN_CENTRES * place
         arrows = np.stack([first[:, pair], second[:, pair]])
@@ -120,6 +121,7 @@ def rotation(
             *arrows / longest,
             at,
             cmap=DARK_TO_LIGHT,
+            norm=norm,
             angles="xy",
             scale_units="xy",
             scale=1,
@@ -232,7 +234,8 @@ def score_by_distance(
         rows = np.broadcast_to(row, (len(apart), row.size))
         scores = rotate(rows, apart, frequencies=turning, pairing=pairing) @ other / length
         colour, line = COLOURS[i % len(COLOURS)], LINES[i % len(LINES)]
-        curves += ax.plot(apart, scores, color=colour, linestyle=line, linewidth=0.9)
+        dot = "." if apart.size == 1 else None
+        curves += ax.plot(apart, scores, color=colour, linestyle=line, linewidth=0.9, marker=dot)
     if names is not None:
         _canvas.legend(ax, curves, names)
     ax.xaxis.label.set(**_canvas.words("distance (tokens)", lang))

@@ -100,7 +100,8 @@ def wavelengths(
         for axis, row in enumerate(rows):
             finite = np.where(np.isinf(row), np.nan, row)
             if frequencies.axes == 1:
-                curves += ax.plot(finite, color=colour, linestyle=line)
+                dot = "." if np.isfinite(finite).sum() == 1 else None
+                curves += ax.plot(finite, color=colour, linestyle=line, marker=dot)
                 names += _canvas.own_words([name], [{}], lang)
             else:
                 marker = AXIS_MARKERS[axis % len(AXIS_MARKERS)]
@@ -123,7 +124,7 @@ def wavelengths(
             (3, 2),
             xycoords=ax.get_yaxis_transform(),
             textcoords="offset points",
-            color="0.35",
+            color="0.5",
         )
         label.set(**_canvas.words("trained length {}", lang, trained_length))
     _canvas.legend(ax, curves, names)

@@ -230,7 +230,7 @@ def number_table(
         msg = f"decimals must be an integer from 0 to {MOST_DECIMALS}, got {digits}"
         raise ValueError(msg)
     cells = [
-        [f"{position:g}", *(f"{value:.{digits}f}" for value in row)]
+        [_canvas.number(position), *(f"{value:.{digits}f}" for value in row)]
         for position, row in zip(at, values, strict=True)
     ]
     ax = _canvas.axes(ax, 0.35 * (len(cells) + 1), lang)

@@ -130,7 +130,7 @@ def rotating_pairs(
             tips = centres[place] + pairs[: frame + 1, place]
             hand.set_data(*np.transpose([centres[place], tips[-1]]))
             trail.set_data(*tips.T)
-        said.set(**_canvas.words("position {:g}", lang, at[frame]))
+        said.set(**_canvas.words("position {}", lang, _canvas.number(at[frame])))
         return [*trails, *hands, said]
 
     show(0)

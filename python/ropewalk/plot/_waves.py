@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.ticker import FuncFormatter, MultipleLocator
+from matplotlib.ticker import FuncFormatter, MaxNLocator, MultipleLocator
 from numpy.typing import ArrayLike
 
 from ropewalk import _options
@@ -84,7 +84,8 @@ def waves(
     _canvas.legend(ax, curves, names)
     ax.xaxis.label.set(**_canvas.words("t (position)", lang))
     ax.yaxis.label.set(**_canvas.words("value", lang))
-    ax.set_yticks([-1.0, -0.5, 0.0, 0.5, 1.0])
+    if 0.5 < np.abs(values).max() < 1.05:
+        ax.set_yticks([-1.0, -0.5, 0.0, 0.5, 1.0])
     ax.spines[["top", "right"]].set_visible(False)
     return ax
 
@@ -151,16 +152,23 @@ def sine(
     if along.ndim != 1 or along.shape != values.shape:
         msg = f"x and y must have one shape (points,), got {along.shape} and {values.shape}"
         raise ValueError(msg)
+    crest = max(1.0, float(np.abs(values).max(initial=0)))
+    ends = np.array([[min(0, along.min(initial=0)), 0], [max(period, along.max(initial=0)), 0]])
+    ticks = MaxNLocator(5, steps=[1, 2, 5, 10]).tick_values(*ends[:, 0] / np.pi)
     ax = _canvas.axes(ax, 2.6, lang)
     ax.axhline(0, color="0.8", linewidth=1)
     ax.plot(along, values, color=COLOURS[0])
-    label = ax.text(period / 2, -1.45, "", color=COLOURS[1], ha="center", va="top")
+    ax.update_datalim(ends)
+    label = ax.text(period / 2, -1.45 * crest, "", color=COLOURS[1], ha="center", va="top")
     label.set(**_canvas.words("period {}", lang, _multiple_of_pi(period)))
+    below = -1.35 * crest
     ax.annotate(
-        "", (0, -1.35), (period, -1.35), arrowprops={"arrowstyle": "<->", "color": COLOURS[1]}
+        "", (0, below), (period, below), arrowprops={"arrowstyle": "<->", "color": COLOURS[1]}
     )
-    ax.set(xlabel="x", ylabel="y", ylim=(-1.9, 1.2), yticks=(-1, 0, 1))
-    ax.xaxis.set_major_locator(MultipleLocator(np.pi))
+    ax.set(xlabel="x", ylabel="y", ylim=(-1.9 * crest, 1.2 * crest))
+    if crest == 1:
+        ax.set_yticks((-1, 0, 1))
+    ax.xaxis.set_major_locator(MultipleLocator(np.pi * (ticks[1] - ticks[0])))
     ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: _multiple_of_pi(value)))
     ax.spines[["top", "right"]].set_visible(False)
     return ax
