@@ -255,9 +255,9 @@ def test_numbers_are_whole_or_of_fifteen_digits() -> None:
 
 
 def test_long_names_stand_below_each_other() -> None:
-    for name, columns in (("a" * 25, 2), ("a" * 26, 1), ("ア" * 17, 1)):
+    for name, columns in (("a" * 28, 2), ("a" * 29, 1), ("ア" * 18, 2), ("ア" * 19, 1)):
         ax = Figure().add_subplot()
-        rw.plot.waves(TABLE[:, :2], labels=[name, "b"], ax=ax)
+        rw.plot.waves(TABLE[:, :2], labels=[name, "b" * 28], ax=ax)
         legend: Any = ax.get_legend()
         assert legend._ncols == columns
 

@@ -28,7 +28,7 @@ COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 BLUE, ORANGE, GREEN = COLOURS[:3]
 
 LETTER = 0.65  # width and space of a Latin letter, in sizes of the font; a Japanese one has 1
-MOST_LETTERS = 25  # of a name that stands beside another in a legend
+MOST_LETTERS = 56  # of two names that stand side by side in a legend
 LARGEST = 1e100  # of a number in a drawing
 FAINT = "0.6"  # told from a light and from a dark background
 SHADE = 0.2  # opacity of what is filled
@@ -299,13 +299,16 @@ def factor(number: str) -> str:
 
 
 def legend(ax: Axes, curves: Sequence[Line2D], names: Sequence[Words]) -> None:
-    """Name curves above the Axes, two in a row."""
+    """Name curves above the Axes, two in a row where they are not too long."""
+    lengths = [letters(name["text"]) for name in names]
+    half = (len(names) + 1) // 2
+    wide = max(lengths[:half]) + max(lengths[half:], default=0) > MOST_LETTERS
     drawn = ax.legend(
         curves,
         [""] * len(curves),
         loc="lower center",
         bbox_to_anchor=(0.5, 1),
-        ncols=2 if max(letters(name["text"]) for name in names) <= MOST_LETTERS else 1,
+        ncols=1 if wide else 2,
         frameon=False,
     )
     for text, name in zip(drawn.get_texts(), names, strict=True):
@@ -314,7 +317,7 @@ def legend(ax: Axes, curves: Sequence[Line2D], names: Sequence[Words]) -> None:
 
 def whole_numbers(count: int | Literal["auto"] = "auto") -> MaxNLocator:
     """Return ticks at whole numbers, though there be one alone."""
-    return MaxNLocator(count, integer=True, min_n_ticks=1, steps=[1, 2, 5, 10])
+    return MaxNLocator(count, integer=True, min_n_ticks=1)
 
 
 def dimensions(count: int, lang: Lang) -> list[Words]:

@@ -120,7 +120,9 @@ def name_cells(axis: Axis, names: Words, places: NDArray[np.float64] | None = No
     Names are made smaller, and where that is not enough only every so many is shown.
     """
     if not names:
-        axis.set_major_locator(_canvas.whole_numbers())
+        axis.set_major_locator(
+            MaxNLocator("auto", integer=True, min_n_ticks=1, steps=[1, 2, 5, 10])
+        )
         return
     labels = names["labels"]
     room = _room(axis, len(labels))
