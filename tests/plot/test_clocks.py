@@ -56,3 +56,13 @@ def test_in_the_stored_order_hands_run_clockwise_from_the_top(ax: Axes) -> None:
 def test_an_unknown_order_is_refused(ax: Axes) -> None:
     with pytest.raises(ValueError, match="order must be one of 'cos-sin', 'sin-cos', got 'sin'"):
         rw.plot.clock_hands(np.zeros((2, 2)), order="sin", ax=ax)
+
+
+def test_more_than_four_clocks_stand_in_rows(ax: Axes) -> None:
+    rw.plot.clock_hands(rw.sinusoidal_encoding(range(2), 12), ax=ax)
+    centres = [patch.center for patch in ax.patches if isinstance(patch, Circle)]
+    across, down = np.transpose(centres)
+    np.testing.assert_array_equal(across[4:], across[:2])
+    assert len(set(down[:4])) == 1
+    assert down[4] == down[5] < down[0] - 3  # the label of a clock, and those of hands, between
+    assert ax.texts[-1].get_position()[1] < down[5]

@@ -15,7 +15,9 @@ from ropewalk.plot._canvas import COLOURS
 
 Order = Literal["cos-sin", "sin-cos"]
 
+IN_A_ROW = 4
 BETWEEN_CENTRES = 3.2  # in radii
+BETWEEN_ROWS = 3.6
 SAME_LABEL = 0.25  # tips nearer than this share a label
 
 
@@ -89,12 +91,14 @@ def clock_hands(
     pairs = values.shape[1] // 2
     default = [_canvas.words("pair {}", lang, pair) for pair in range(pairs)]
     titles = _canvas.own_words(labels, default, lang)
-    ax = _canvas.axes(ax, 3.4, lang)
+    rows = -(-pairs // IN_A_ROW)
+    ax = _canvas.axes(ax, 3.4 if rows == 1 else 1.7 * rows, lang)
     for pair in range(pairs):
-        centre = np.array([BETWEEN_CENTRES * pair, 0.0])
+        row, place = divmod(pair, IN_A_ROW)
+        centre = np.array([BETWEEN_CENTRES * place, -BETWEEN_ROWS * row])
         tips = values[:, 2 * pair : 2 * pair + 2][:, across_and_up]
         _draw_clock(ax, centre, tips, at, COLOURS[pair % len(COLOURS)])
-        ax.text(centre[0], -1.5, "", ha="center", va="center").set(**titles[pair])
+        ax.text(centre[0], centre[1] - 1.5, "", ha="center", va="center").set(**titles[pair])
     ax.set_aspect("equal")
     ax.set_axis_off()
     return ax
@@ -103,7 +107,7 @@ def clock_hands(
 def _draw_clock(
     ax: Axes, centre: NDArray[Any], tips: NDArray[Any], positions: NDArray[Any], colour: str
 ) -> None:
-    ax.add_patch(Circle((centre[0], centre[1]), 1, fill=False, color="0.75"))
+    ax.add_patch(Circle(tuple(centre), 1, fill=False, color="0.75"))
     for tip in tips:
         x, y = np.transpose([centre, centre + tip])
         ax.plot(x, y, color=colour, linewidth=1.2, marker="o", markersize=3.5, markevery=[1])
