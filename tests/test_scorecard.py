@@ -5,6 +5,7 @@ import math
 import re
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import ml_dtypes
@@ -15,6 +16,7 @@ from tests import reference
 
 import ropewalk as rw
 from ropewalk.frequencies import Frequencies, axial, linear, mixed, ntk, standard, yarn
+from ropewalk.geometry._points import Squares, norms
 from ropewalk.properties import (
     ClosestLag,
     ClosestRows,
@@ -64,6 +66,52 @@ def test_the_closest_rows_are_those_of_all_pairs(seed: int) -> None:
     assert first < second
     assert closest.distance == pytest.approx(brute_force(table), rel=1e-14)
     assert closest.distance == pytest.approx(math.dist(table[first], table[second]), rel=1e-14)
+
+
+def many_rows(kind: str) -> NDArray[np.float64]:
+    """So many rows that they are met in several blocks."""
+    generator = np.random.default_rng(7)
+    points = generator.standard_normal((700, 3))
+    if kind == "clusters far from each other":
+        points[::2] += 1e9
+    elif kind == "many equally near":
+        points = np.argwhere(np.ones((10, 7, 10))).astype(np.float64)
+    elif kind == "spread over all exponents":
+        points *= 10.0 ** generator.integers(-300, 300, (700, 1))
+    return points[generator.permutation(700)]
+
+
+KINDS = ["near", "clusters far from each other", "many equally near", "spread over all exponents"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_closest_of_many_rows_are_the_first_found(kind: str) -> None:
+    """Neighbours in the order of the widest column, then rows two apart, and so on."""
+    table = many_rows(kind)
+    order = np.argsort(table[:, np.ptp(table, axis=0).argmax()], kind="stable").tolist()
+    rows = table[order].tolist()
+    _, apart, first = min(
+        (math.dist(rows[i], rows[j]), j - i, i) for j in range(len(rows)) for i in range(j)
+    )
+    pair = sorted((order[first], order[first + apart]))
+    assert closest_rows(table).rows == tuple(pair)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_pair_is_passed_over_for_the_rounding_of_its_square(kind: str) -> None:
+    points = many_rows(kind)
+    first, second = np.triu_indices(len(points), 1)
+    distances = norms(points[second] - points[first])
+    squares = Squares(points)
+    for distance in np.quantile(distances, [0, 0.001, 0.5, 0.999, 1], method="nearest"):
+        for limit, compare in (
+            (squares.at_most(distance), np.less_equal),
+            (squares.at_least(distance), np.greater_equal),
+        ):
+            found = np.zeros((len(points), len(points)), np.bool_)
+            for one, other in squares.pairs(partial(float, limit), compare):
+                found[one, other] = True
+            assert found[first, second][compare(distances, distance)].all()
 
 
 def test_equal_rows_are_the_first_that_repeats_and_what_it_repeats() -> None:

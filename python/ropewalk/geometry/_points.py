@@ -1,9 +1,14 @@
 """Points of any dimension: lengths and widths, the principal plane; and their checks."""
 
+import math
+from collections.abc import Callable, Iterator
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ropewalk import _arrays
+
+PAIRS = 2**18  # squares at a time, or coordinates of pairs
 
 
 def perimeter(polygon: ArrayLike, /) -> float:
@@ -129,8 +134,17 @@ def diameter(points: ArrayLike, /) -> float:
     >>> diameter([[0, 0], [1, 1], [3, 4]])
     5.0
     """
-    rest = as_points("points", points)
-    return max(float(norms(rest[i:] - rest[i]).max()) for i in range(len(rest)))
+    array = as_points("points", points)
+    squares = Squares(array)
+    with np.errstate(over="ignore"):
+        largest = float(norms(array - array[squares.farthest]).max())
+
+        def farthest() -> float:
+            return squares.at_least(largest)
+
+        for first, second in squares.pairs(farthest, np.greater_equal):
+            largest = max(largest, float(norms(array[second] - array[first]).max()))
+    return largest
 
 
 def principal_plane(points: ArrayLike, /) -> NDArray[np.float64]:
@@ -236,6 +250,60 @@ def shrink(array: NDArray[np.float64], axis: int | None = None) -> NDArray[np.fl
     room = 3 + array.size.bit_length()
     largest = np.abs(array).max(axis=axis, keepdims=axis is not None)
     return np.where(largest > 2.0 ** (1023 - room), 0.5**room, 1.0)
+
+
+class Squares:
+    """Squared distances of all points, by products of matrices: quick, but rounded.
+
+    They choose pairs that are worth measuring. Their unit is that of the coordinates but for a
+    power of two, with which no square overflows.
+    """
+
+    def __init__(self, points: NDArray[np.float64]) -> None:
+        self._exponent = int(np.frexp(np.abs(points).max())[1])
+        scaled = np.ldexp(points, -self._exponent)
+        self._points = scaled - scaled.mean(axis=0)
+        self._sizes = np.vecdot(self._points, self._points)
+        self.farthest = int(self._sizes.argmax())
+        # Of a sum of products, relatively, twice and with what else is rounded.
+        self._rounding: float = 8 * (points.shape[1] + 8) * 2.0**-53
+        self._slack: float = self._rounding * float(self._sizes.max())
+
+    def at_most(self, distance: float) -> float:
+        """Return what no square exceeds whose distance is at most that."""
+        return self._square(distance) * (1 + self._rounding) + self._slack
+
+    def at_least(self, distance: float) -> float:
+        return self._square(distance) * (1 - self._rounding) - self._slack
+
+    def pairs(
+        self,
+        limit: Callable[[], float],
+        compare: Callable[..., NDArray[np.bool_]],
+        last: Callable[[int], int] | None = None,
+    ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+        """Yield first and second points, some at a time, whose squares are beyond a limit.
+
+        The limit may change meanwhile. `last` is the end of the second points that come into
+        question for a first one and those before it.
+        """
+        count, dim = self._points.shape
+        step = max(1, PAIRS // count)
+        for begin in range(0, count, step):
+            end = min(begin + step, count)
+            first, second = slice(begin, end), slice(begin, last(end - 1) if last else count)
+            products = self._points[first] @ self._points[second].T
+            squares = self._sizes[first, None] + self._sizes[second] - 2 * products
+            one, other = np.nonzero(compare(squares, limit()))
+            behind = other > one
+            one, other = begin + one[behind], begin + other[behind]
+            for at in range(0, len(one), max(1, PAIRS // dim)):
+                some = slice(at, at + max(1, PAIRS // dim))
+                yield one[some], other[some]
+
+    def _square(self, distance: float) -> float:
+        scaled: float = math.ldexp(distance, -self._exponent)
+        return scaled * scaled
 
 
 def norms(vectors: NDArray[np.float64]) -> NDArray[np.float64]:

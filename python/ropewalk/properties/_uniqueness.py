@@ -12,7 +12,7 @@ from ropewalk import _options, sinusoidal_encoding
 from ropewalk.frequencies import Frequencies
 from ropewalk.frequencies._frequencies import DIGITS
 from ropewalk.frequencies._standard import one_axis
-from ropewalk.geometry._points import norms
+from ropewalk.geometry._points import Squares, norms
 from ropewalk.properties._measurement import reals, rows_of_reals
 
 BLOCK = 1 << 20  # numbers at a time
@@ -68,8 +68,8 @@ def closest_rows(table: ArrayLike, /) -> ClosestRows:
     one angle ``x + y`` for a cell of a grid. Distances are within ``dim + 2`` units of rounding of
     float64, relatively, and infinite where float64 holds no such number. Rows are sorted along the
     column with the widest range, whose differences no distance is below; so the time grows less
-    than with the square of the rows where that column tells most apart. In that order pairs of
-    neighbours are looked at first, then those two apart, and so on.
+    than with the square of the rows where that column tells most apart. Of pairs as near as each
+    other the first found is that of rows least apart in this order, and of several the first there.
 
     References
     ----------
@@ -100,16 +100,23 @@ def _closest(rows: NDArray[np.float64]) -> ClosestRows:
     column = rows[:, np.ptp(rows, axis=0).argmax()]
     order = np.argsort(column, kind="stable")
     along, rows = column[order], rows[order]
-    distance, pair = math.inf, (int(order[0]), int(order[1]))
-    for apart in range(1, len(rows)):
-        near = np.flatnonzero(along[apart:] - along[:-apart] <= distance)
-        if not near.size:
-            break
-        distances = norms(rows[near + apart] - rows[near])
-        best = int(distances.argmin())
-        if distances[best] < distance:
-            distance = float(distances[best])
-            pair = (int(order[near[best]]), int(order[near[best] + apart]))
+    neighbours = norms(rows[1:] - rows[:-1])
+    place = int(neighbours.argmin())
+    best = float(neighbours[place]), 1, place  # how near, how far apart in this order, the first
+    squares = Squares(rows)
+
+    def nearest() -> float:
+        return squares.at_most(best[0])
+
+    def last(place: int) -> int:  # whose difference in the column is no greater
+        return int(np.searchsorted(along, along[place] + 1.001 * best[0], side="right"))
+
+    for first, second in squares.pairs(nearest, np.less_equal, last):
+        distances, apart = norms(rows[second] - rows[first]), second - first
+        found = np.lexsort((first, apart, distances))[0]
+        best = min(best, (float(distances[found]), int(apart[found]), int(first[found])))
+    distance, behind, place = best
+    pair = int(order[place]), int(order[place + behind])
     return ClosestRows(distance, (min(pair), max(pair)))
 
 
