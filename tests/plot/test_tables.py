@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
@@ -15,6 +16,7 @@ from tests import reference
 import ropewalk as rw
 from ropewalk._options import Pairing
 
+LUMA = [0.299, 0.587, 0.114]  # of red, green and blue, as Pillow's mode L has it
 TOKENS = ["$x$", "pen", "a"]
 WEIGHTS = [[0.5, 0.25, 0.25], [0.0, 1.0, 0.0], [0.125, 0.125, 0.75]]
 
@@ -41,6 +43,19 @@ def test_many_dimensions_make_no_stripes(ax: Axes) -> None:
     x, y = ax.transAxes.transform((0.5, 0.5))
     down = shown[-round(y) - 100 : -round(y) + 100, round(x)]
     assert np.ptp(down) < 30
+
+
+def test_digits_by_turns_are_half_of_each(ax: Axes) -> None:
+    """Neither all 0 nor all 1, as the smallest and the largest of a block are."""
+    rw.plot.heatmap(rw.binary_encoding(range(8192), 13)[:, :2], ax=ax)
+    picture = io.BytesIO()
+    ax.figure.figure.savefig(picture, dpi=100)
+    shown = np.asarray(Image.open(picture).convert("L"), float)
+    x, y = ax.transData.transform((5000, 1))
+    across = shown[-round(y), round(x) - 20 : round(x) + 20]
+    dark, light = (255 * np.dot(colormaps["cividis"](end)[:3], LUMA) for end in (0.0, 1.0))
+    assert np.ptp(across) < 20
+    assert dark + 30 < across.mean() < light - 30
 
 
 def test_one_row_is_counted_by_whole_numbers(ax: Axes) -> None:

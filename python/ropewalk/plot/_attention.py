@@ -187,7 +187,8 @@ def attention_stages(
             image = _maps.draw(panel, values, hidden, FROM_ZERO, Normalize(0, 1))
         else:
             reach = _maps.reach(*scores.values()) if stage in scores else _maps.reach(values)
-            image = _maps.draw(panel, values, hidden, AROUND_ZERO, Normalize(-reach, reach))
+            norm = Normalize(-reach, reach)
+            image = _maps.draw(panel, values, hidden, AROUND_ZERO, norm, mixed=True)
         ticks = _maps.few_ticks(5 if _maps.box(masked.shape) > FLAT else 2)
         panel.figure.colorbar(image, ax=panel, ticks=ticks)
         if stage == "output":

@@ -40,6 +40,7 @@ def draw(
     across: NDArray[np.float64] | None = None,
     down: NDArray[np.float64] | None = None,
     aspect: Literal["equal", "auto"] = "equal",
+    mixed: bool = False,
     number: str = "z.2f",
     annotate: bool | None = None,
 ) -> AxesImage:
@@ -47,7 +48,7 @@ def draw(
 
     `across` and `down` are where cells have their centres. Unless told, values are written where
     they can be read. Where cells could not be told apart, and some would not be seen, their colours
-    are mixed if there are some below zero, and otherwise the largest of a block stands for it.
+    are mixed, or the largest of a block stands for it.
     """
     rows, columns = values.shape
     across = np.arange(columns, dtype=np.float64) if across is None else across
@@ -56,7 +57,7 @@ def draw(
     if aspect == "equal":
         rooms = min(rooms), min(rooms)
     block = ceil(TOLD_APART / rooms[0]), ceil(TOLD_APART / rooms[1])
-    mixed = max(block) > 1 and (norm.vmin or 0) < 0
+    mixed = mixed and max(block) > 1
     if mixed:
         block = 1, 1
     drawn, seen = _largest(values, ~hidden, block)

@@ -47,7 +47,8 @@ def heatmap(
 
     Where a value is negative, colours are blue below zero, white at zero and red above; otherwise
     they go from dark at zero to light. What is masked or not finite is hatched. Where cells are too
-    many to be told apart, colours about zero are mixed, and otherwise blocks show their largest.
+    many to be told apart, blocks show their largest value; colours of an encoding, or where a value
+    is negative, are mixed.
 
     Parameters
     ----------
@@ -146,6 +147,7 @@ def heatmap(
         across=across,
         down=down,
         aspect="auto",
+        mixed=signed or kind == "encoding",
         number=_number(finite, norm),
         annotate=annotate,
     )
