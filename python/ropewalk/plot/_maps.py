@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ropewalk._options import Lang
 from ropewalk.plot import _canvas
-from ropewalk.plot._canvas import LETTER, Words
+from ropewalk.plot._canvas import CENTRED, LETTER, Words
 
 NOT_FINITE = "0.6"
 FROM_ZERO = colormaps["cividis"].with_extremes(bad=NOT_FINITE)
@@ -81,28 +81,28 @@ def draw(
     if aspect == "equal":
         panel.set_aspect(box(values.shape) * columns / rows)
     room = cell(panel, values.shape) / LETTER
-    if annotate is False or (annotate is None and room < LEGIBLE):
-        return image
-    cells = [
-        (row, column, f"{values[row, column]:{number}}") for row, column in np.argwhere(~hidden)
-    ]
-    longest = max((len(text) for _, _, text in cells), default=1)
-    size = min(LARGEST, room / longest)
-    if size < LEGIBLE and annotate is None:
-        return image
-    for row, column, text in cells:
+    if annotate or (annotate is None and room >= LEGIBLE):
+        texts = {(i, j): f"{values[i, j]:{number}}" for i, j in np.argwhere(~hidden).tolist()}
+        size = min(LARGEST, room / max(map(len, texts.values()), default=1))
+        if annotate or size >= LEGIBLE:
+            _write(image, values, texts, (down, across), max(size, LEGIBLE))
+    return image
+
+
+def _write(
+    image: AxesImage,
+    values: NDArray[np.float64],
+    texts: Mapping[tuple[int, int], str],
+    centres: tuple[NDArray[np.float64], NDArray[np.float64]],
+    size: float,
+) -> None:
+    """Write texts into cells, in white where these are dark."""
+    down, across = centres
+    for (row, column), text in texts.items():
         red, green, blue, _ = image.to_rgba(values[row, column])
         dark = 0.2126 * red + 0.7152 * green + 0.0722 * blue < DARK
-        panel.text(
-            across[column],
-            down[row],
-            text,
-            size=max(size, LEGIBLE),
-            color="white" if dark else "black",
-            ha="center",
-            va="center",
-        )
-    return image
+        colour = "white" if dark else "black"
+        image.axes.text(across[column], down[row], text, size=size, color=colour, **CENTRED)
 
 
 def box(shape: tuple[int, ...]) -> float:
