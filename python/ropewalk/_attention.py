@@ -559,8 +559,10 @@ def merge_attention(
         weights /= np.where(total == 0, 1.0, total)
         output = np.zeros(shape)
         for part, weight, log in zip(values, weights, sums, strict=True):
-            unseen = (log == -np.inf)[..., None]
-            output += weight[..., None] * np.where(unseen, 0.0, part.astype(np.float64))
+            more = part.astype(np.float64)
+            more *= weight[..., None]
+            more[log == -np.inf] = 0  # what has seen nothing may hold anything
+            output += more
         return output.astype(dtype), lse
 
 
