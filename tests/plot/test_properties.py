@@ -173,6 +173,14 @@ def test_decay_shows_the_bound_its_octaves_and_the_first_negative(panels: list[A
     assert drawn[1].get_xlabel() == "distance (tokens)"
 
 
+@pytest.mark.parametrize(("first", "side"), [(1e200, "left"), (1e299, "right")])
+def test_the_first_negative_of_any_distance_is_named_inside(
+    panels: list[Axes], first: float, side: str
+) -> None:
+    rw.plot.long_term_decay([1e199, first, 1e300], [3, 2, 1], [1, -1, 1], ax=panels)
+    assert panels[1].texts[0].get_horizontalalignment() == side
+
+
 def test_a_cosine_that_stays_positive_has_no_mark(panels: list[Axes]) -> None:
     rw.plot.long_term_decay(range(1, 3), [2, 1], [1, 0], ax=panels)
     assert len(panels[1].lines) == 2

@@ -101,3 +101,9 @@ def test_waves_of_any_height_have_legible_ticks(ax: Axes, factor: float) -> None
     low, high = ax.get_ylim()
     assert factor < high < 1.2 * factor
     assert 3 <= sum(low <= tick <= high for tick in ax.get_yticks()) <= 12
+
+
+def test_a_crest_beyond_any_axis_is_refused(ax: Axes) -> None:
+    with pytest.raises(ValueError, match=r"y must be at most 1e\+100 in size, got 1e\+308"):
+        rw.plot.sine([0, 1], [0, 1e308], period=1.0, ax=ax)
+    assert not ax.lines

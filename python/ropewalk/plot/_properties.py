@@ -184,7 +184,7 @@ def long_term_decay(
     if negative.size:
         first = float(at[negative[0]])
         below.plot(first, 0, "v", color=COLOURS[1], markersize=7)
-        left = first**2 < at[0] * at[-1]  # of the middle
+        left = first < np.sqrt(at[0]) * np.sqrt(at[-1])  # of the middle
         side, away = ("left", 8) if left else ("right", -8)
         label = below.annotate(
             "", (first, 0), (away, -12), textcoords="offset points", ha=side, fontsize=9

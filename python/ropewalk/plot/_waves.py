@@ -121,8 +121,8 @@ def sine(
     Raises
     ------
     ValueError
-        If `x` and `y` have not one and the same length or are not finite, or `period` is not
-        positive and finite.
+        If `x` and `y` have not one and the same length or are not finite, `y` is above 1e100 in
+        size, or `period` is not positive and finite.
     TypeError
         If `x`, `y` or `period` are no real numbers, or `ax` is no Axes.
 
@@ -147,7 +147,7 @@ def sine(
     >>> ax.texts[0].get_text()
     'period 4π'
     """
-    along, values = as_reals("x", x), as_reals("y", y)
+    along, values = as_reals("x", x), _canvas.drawable("y", y)
     period = _options.positive_number("period", period)
     if along.ndim != 1 or along.shape != values.shape:
         msg = f"x and y must have one shape (points,), got {along.shape} and {values.shape}"
