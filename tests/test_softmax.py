@@ -41,6 +41,8 @@ ROWS: dict[str, list[float]] = {
     "far apart": [0.0, -17.0, -80.0, -100.0, -103.0, -110.0, -700.0, -708.0],
     "one counts": [0.0, -60000.0],
     "others below the normal numbers": [-700.0] + [-709.0] * 1000,
+    "a sum near 1": [-0.7, -0.65],
+    "a sum nearer 1": [-0.7, -0.68],
     "small": [2.0**-14, -(2.0**-14), 0.0],
     "rising": [i / 4 for i in range(-100, 101)],
     "with -inf": [1.0, -INF, 2.0, -INF],
@@ -125,6 +127,8 @@ def test_logsumexp_is_exact(dtype: str, row: str) -> None:
     allowed = 2.0**-53 * (of_sum + 2 * abs(float(exact)))
     if dtype != "float64":
         allowed += float(0.5 * ulp(np.array(float(exact)), dtype))
+        # Powers of e are shorter where roundings to float32 hide it.
+        allowed += 2.0**-37.7 if abs(exact) >= 2.0**-6 else 0
     assert abs(mp.mpf(float(actual)) - exact) <= allowed
 
 

@@ -192,10 +192,11 @@ double total_of(const double* sums) {
     return S::sum(S::add(S::get(sums), S::get(sums + 8)));
 }
 
-// e^x, and e^709 of what is more, or NaN.
+// e^x of sixteen elements, and e^709 of what is more, e^-708 of what is less, or NaN.
 template <class S>
-[[gnu::always_inline]] inline auto exponential_of_any(typename Two<S>::F64 x) {
-    return exponential<Two<S>, double>(Two<S>::min(Two<S>::all(709.0), x));
+[[gnu::always_inline]] inline typename Two<S>::F64 exponential_of_any(typename Two<S>::F64 x) {
+    const auto some = Two<S>::max(Two<S>::all(-708.0), Two<S>::min(Two<S>::all(709.0), x));
+    return {short_exponential<S>(some.first), short_exponential<S>(some.second)};
 }
 
 // sums[16] += e^x

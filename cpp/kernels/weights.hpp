@@ -52,6 +52,9 @@ template <class S, class T, class Data>
     if constexpr (sizeof(*p) == sizeof(double))
         return lanes == all_lanes ? Two<S>::get(p) : Sixteen<S, double>::get_some(p, lanes);
     else {
+        if constexpr (sizeof(T) == sizeof(double) && sizeof(*p) == sizeof(float))
+            if (lanes == all_lanes)
+                return typename Two<S>::F64{S::get_wide(p), S::get_wide(p + 8)};
         const typename S::F32 v = lanes == all_lanes ? Data::get(p) : Data::get_some(p, lanes);
         if constexpr (sizeof(T) == sizeof(double))
             return widened<S>(v);

@@ -332,11 +332,11 @@ void softmax_in(const Kernels& kernels, Softmax s, Strided<void> y, Stores store
         each_row(e, &y, threads, share);
 }
 
-// Logarithms of sums, and whether there are all: NaN where terms may be missing, or may have been
-// too large, or where the logarithm is so small that the roundings of the sum would show in
-// float32, as in that of one element; there they are summed again, beside the greatest.
+// Logarithms of sums, and whether there are all: NaN where terms may have been too small or too
+// large, or where the logarithm is so small that the errors of the sum would show in float32, as in
+// that of one element; there they are summed again, beside the greatest.
 bool take_logs(const Kernels& kernels, const double* sums, std::int64_t count, double* logs) {
-    constexpr double least = 0x1p-8;
+    constexpr double least = 0x1p-6;
     bool all = true;
     kernels.logarithms(sums, count, logs);
     for (std::int64_t i = 0; i < count; ++i)

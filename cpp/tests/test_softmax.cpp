@@ -114,11 +114,53 @@ void check_logarithms() {
     }
 }
 
+// What the log-sum-exp adds up, of sixteen elements.
+std::vector<double> powers_of(const Kernels& kernels, const std::vector<double>& x) {
+    std::vector<double> powers(16);
+    kernels.sum_exponentials[static_cast<std::size_t>(ropewalk::Type::float64)](x.data(), 16,
+                                                                                powers.data());
+    return powers;
+}
+
+// Over all that is no infinity, and where the power of two changes; what is more or less becomes
+// the largest or the smallest.
+void check_short_exponentials() {
+    const auto all = ropewalk::supported_kernels();
+    const bool longer = std::numeric_limits<long double>::digits > 53;
+    long double error = 0;
+    for (int i = 0; i < 200000; ++i) {
+        std::vector<double> x(16);
+        for (std::size_t lane = 0; lane < 16; ++lane) {
+            const double n = i % 2044 - 1021, part = static_cast<double>(lane) / 16;
+            x[lane] = std::fmin(
+                709, std::fmax(-708, (n - 0.5 + part) * std::log(2.0) + std::ldexp(i / 2044, -12)));
+        }
+        const std::vector<double> there = powers_of(*all.back(), x);
+        for (std::size_t lane = 0; lane < 16 && longer; ++lane)
+            error = std::fmax(
+                error, std::fabs(there[lane] / std::exp(static_cast<long double>(x[lane])) - 1));
+        for (const Kernels* kernels : all)
+            expect(powers_of(*kernels, x) == there, kernels->isa, "other powers of e");
+    }
+    std::printf("e^x of log-sum-exp: 2^%.2Lf\n", std::log2(error));
+    expect(error < 0x1p-37L * 0.625L, all.back()->isa, "e^x is off by more than 2^-37.7");
+    for (const Kernels* kernels : all) {
+        std::vector<double> x(16, 0.0);
+        x[0] = HUGE_VAL, x[1] = 709, x[2] = -HUGE_VAL, x[3] = -708, x[8] = std::nan("");
+        const std::vector<double> powers = powers_of(*kernels, x);
+        expect(powers[0] == powers[1] && powers[2] == powers[3] && powers[2] > 0, kernels->isa,
+               "another limit");
+        expect(powers[5] == 1, kernels->isa, "e^0 is not 1");
+        expect(std::isnan(powers[8]), kernels->isa, "e^NaN is a number");
+    }
+}
+
 } // namespace
 
 int main() {
     check();
     check_logarithms();
+    check_short_exponentials();
     std::printf("%d failures\n", failures);
     return failures == 0 ? 0 : 1;
 }
