@@ -59,13 +59,15 @@ struct NoRows {};
 constexpr std::int64_t next_keys = 8;
 
 // One or two queries ask for half types that come from memory: more work a line leaves the
-// processor too late to fetch it ahead. Two ask for others too, but into the first cache alone.
-// More ask always, unless it would be into the second cache for what stays there.
+// processor too late to fetch it ahead. They ask for others too where it waits for them, and two
+// into the first cache. More ask always, unless it would be into the second cache for what stays
+// there.
 template <class S, class T, class Element>
 Turns turns_of_group(const Tile<T>& tile, int first) {
-    const bool into_first = tile.large_first_cache;
+    const bool into_first = tile.large_first_cache && !tile.waits_for_second_cache;
     if (is_alone<S>(tile)) {
-        const bool asks = sizeof(Element) == 2 || (tile.vectors == 2 && into_first);
+        const bool asks = sizeof(Element) == 2 || tile.waits_for_second_cache ||
+                          (tile.vectors == 2 && into_first);
         return {asks && tile.ahead == Ahead::far_rows ? ~0U : 0, into_first};
     }
     const int groups = (tile.vectors + S::few_rows - 1) / S::few_rows;

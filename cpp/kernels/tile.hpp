@@ -36,8 +36,8 @@ struct Tile {
     double* output;        // (value_dim, queries): the sum of weights times values
     bool empty;            // whether output has never been written
     Ahead ahead;
-    bool large_first_cache; // which rows far ahead are asked into
-    bool near;              // whether keys and values stay in the second cache
+    bool large_first_cache, waits_for_second_cache; // as targets/dispatch.hpp says
+    bool near; // whether keys and values stay in the second cache
     // How many keys of the block a vector meets, and none fewer than the one before, so that causal
     // queries do not score what they do not see. Where queries are few, the first is for all.
     std::int64_t keys[most_vectors];

@@ -34,6 +34,7 @@ class TileTask {
                 false,
                 tiling.ahead(),
                 has_large_first_cache(),
+                waits_for_second_cache(),
                 tiling.near(),
                 {},
                 {},

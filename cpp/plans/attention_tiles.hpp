@@ -20,8 +20,9 @@ constexpr std::int64_t part_keys = 64 * block_keys;
 constexpr std::int64_t packed_tiles = 4, packed_elements = std::int64_t{1} << 21,
                        most_packed = std::int64_t{1} << 24;
 
-// So many bytes of keys and values stay in the second cache, so many do not stay in any.
-constexpr double near_bytes = 0x1p20, far_bytes = 0x1p25;
+// So many bytes of keys and values stay in the second cache, so many do not stay in any: the third
+// one of Intel's processors is larger than that of a part of AMD's.
+constexpr double near_bytes = 0x1p20, far_bytes = 0x1p25, far_bytes_of_intel = 0x1.8p26;
 
 // So many tiles meet a block of keys before the next block, where a head has more bytes of keys
 // and values than are near: the memory of so many tiles stays near.
@@ -167,9 +168,10 @@ class Tiling {
     const Kernels& kernels() const { return kernels_; }
     bool near() const { return bytes() <= near_bytes; }
     Ahead ahead() const {
-        if (bytes() >= far_bytes)
+        const bool waits = waits_for_second_cache();
+        if (bytes() >= (waits ? far_bytes_of_intel : far_bytes))
             return Ahead::far_rows;
-        return near() && waits_for_second_cache() ? Ahead::next_rows : Ahead::nothing;
+        return near() && waits ? Ahead::next_rows : Ahead::nothing;
     }
     // What the parts of a tile leave: maximum, sum and output of every query.
     std::int64_t partial_doubles() const { return parts_ > 1 ? most_ * (2 + a_.value_dim) : 0; }

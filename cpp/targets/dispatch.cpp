@@ -21,6 +21,8 @@ struct Leaf {
     explicit Leaf(unsigned leaf) { __get_cpuid_count(leaf, 0, &a, &b, &c, &d); }
 };
 
+bool is_intel() { return Leaf(0).b == signature_INTEL_ebx; }
+
 bool has(unsigned found, unsigned wanted) { return (found & wanted) == wanted; }
 
 // Which registers the operating system saves: bits of XCR0.
@@ -87,7 +89,7 @@ bool has_large_first_cache() {
 #ifdef ROPEWALK_HAS_AVX2
     static const bool large = [] {
         constexpr unsigned least = 48 << 10; // bytes
-        const Leaf cache(0x8000001d);        // AMD's alone
+        const Leaf cache(is_intel() ? 4 : 0x8000001d);
         const unsigned line = (cache.b & 0xfff) + 1, parts = (cache.b >> 12 & 0x3ff) + 1;
         return ((cache.b >> 22) + 1) * parts * line * (cache.c + 1) >= least;
     }();
@@ -99,7 +101,7 @@ bool has_large_first_cache() {
 
 bool waits_for_second_cache() {
 #ifdef ROPEWALK_HAS_AVX2
-    static const bool intel = Leaf(0).b == signature_INTEL_ebx;
+    static const bool intel = is_intel();
     return intel;
 #else
     return false;

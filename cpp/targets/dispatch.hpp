@@ -22,15 +22,15 @@ const KernelsIn<T>& kernels_in(const Kernels& kernels) {
         return kernels.float64;
 }
 
-// Whether the first cache holds, beside what is read, what is asked for, so that it had better be
-// asked for from there: on AMD's processors with 48 KiB of it four query heads a key head take .85
-// to .94 of the time then, eight .92 to .95. Others were not measured with as much.
+// Whether the first cache has 48 KiB or more. On AMD's processors it holds what is asked for beside
+// what is read then: four query heads a key head take .85 to .94 of the time, eight .92 to .95. On
+// Intel's they take 1.08 to 1.18.
 bool has_large_first_cache();
 
 // Whether what lies in the second cache or behind it, one line after another, had better be asked
-// for: on Intel's processors one query takes .89 to .95 of the time then (on AMD's 1.05 to 1.16);
-// where the place of results is asked for, which is read before it is written, rotations take .81
-// to 1.0, softmax .91 to .98.
+// for: on Intel's processors one query takes .89 to .95 of the time then, from memory one or two
+// .79 to .93 (on AMD's one 1.05 to 1.16); where the place of results is asked for, which is read
+// before it is written, rotations take .81 to 1.0, softmax .91 to .98.
 bool waits_for_second_cache();
 
 } // namespace ropewalk

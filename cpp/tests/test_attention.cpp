@@ -230,6 +230,7 @@ struct Memory {
                 Ahead::nothing,
                 false,
                 false,
+                false,
                 {keys, keys, keys},
                 {keys, keys, keys},
                 {}};
@@ -367,7 +368,7 @@ void expect_same_last(const Kernels& kernels, int vectors, std::int64_t value_di
 // As attended, with so few queries that lanes are features. Returns results and maxima.
 template <class T, std::size_t queries>
 std::vector<T> attended_by_few(const Kernels& kernels, Ahead ahead, bool large_first_cache,
-                               bool near) {
+                               bool waits, bool near) {
     const auto type = sizeof(T) == 4 ? ropewalk::Type::float32 : ropewalk::Type::float64;
     const auto& few = kernels_of<T>(kernels).few[static_cast<std::size_t>(type)];
     constexpr std::int64_t dim = 19, value_dim = 37, keys = 45;
@@ -378,6 +379,7 @@ std::vector<T> attended_by_few(const Kernels& kernels, Ahead ahead, bool large_f
     Tile<T> tile = memory.tile(queries, dim, value_dim, query.data(), keys);
     tile.ahead = ahead;
     tile.large_first_cache = large_first_cache;
+    tile.waits_for_second_cache = waits;
     tile.near = near;
     for (const std::int64_t first : {std::int64_t{0}, keys}) {
         const ropewalk::Rows rows{key.data() + first * dim, dim, keys};
@@ -413,15 +415,17 @@ bool has_nan(const std::vector<T>& all) {
 // Whatever is asked for ahead, be it this processor's way or another's.
 template <class T, std::size_t queries>
 void expect_same_few(const Kernels& kernels, const Kernels& scalar) {
-    const auto there = attended_by_few<T, queries>(scalar, Ahead::nothing, false, false);
+    const auto there = attended_by_few<T, queries>(scalar, Ahead::nothing, false, false, false);
     for (const Ahead ahead : {Ahead::nothing, Ahead::next_rows, Ahead::far_rows})
         for (const bool large_first_cache : {false, true})
-            for (const bool near : {false, true}) {
-                const auto here =
-                    attended_by_few<T, queries>(kernels, ahead, large_first_cache, near);
-                expect(same_bits(here, there), kernels.isa, "other results of few queries");
-                expect(!has_nan(here), kernels.isa, "a value that no query sees shows to a few");
-            }
+            for (const bool waits : {false, true})
+                for (const bool near : {false, true}) {
+                    const auto here =
+                        attended_by_few<T, queries>(kernels, ahead, large_first_cache, waits, near);
+                    expect(same_bits(here, there), kernels.isa, "other results of few queries");
+                    expect(!has_nan(here), kernels.isa,
+                           "a value that no query sees shows to a few");
+                }
 }
 
 template <class T>
