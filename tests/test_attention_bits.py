@@ -42,8 +42,8 @@ def options(queries: int = 100, keys: int = 300) -> dict[str, dict[str, Any]]:
 
 
 cases = pytest.mark.parametrize("case", options())
-# Many queries; few, whose keys are worked on in parts of 8192.
-sizes = pytest.mark.parametrize(("queries", "keys"), [(100, 300), (3, 300), (2, 17000)])
+# Many queries; few, whose keys are worked on in parts of 2048.
+sizes = pytest.mark.parametrize(("queries", "keys"), [(100, 300), (3, 300), (2, 5000)])
 
 
 @sizes

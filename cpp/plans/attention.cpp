@@ -10,8 +10,10 @@
 namespace ropewalk {
 namespace {
 
-// Waking a thread pays from about a tenth of a millisecond on: so many products.
-constexpr std::int64_t parallel_products = std::int64_t{1} << 21;
+// Waking a thread pays from about a tenth of a millisecond on: so many products, or so many
+// elements of keys and values, for which few queries wait longer.
+constexpr std::int64_t parallel_products = std::int64_t{1} << 21,
+                       parallel_elements = std::int64_t{1} << 20;
 // Of keys that are packed, what a task takes.
 constexpr std::int64_t packed_keys = 1024;
 
@@ -57,11 +59,10 @@ void attend_in(const Kernels& kernels, const Attention& attention, int threads) 
     const std::int64_t tiles = tiling.tiles(), parts = tiling.parts();
     if (tiles == 0)
         return;
-    const double products = static_cast<double>(product(attention.leading)) *
-                            static_cast<double>(attention.queries) *
-                            static_cast<double>(attention.keys) *
-                            static_cast<double>(attention.dim + attention.value_dim);
-    if (products < parallel_products)
+    const double elements =
+        static_cast<double>(tiling.groups()) * static_cast<double>(tiling.group_elements());
+    if (elements < parallel_elements &&
+        elements * static_cast<double>(tiling.queries()) < parallel_products)
         threads = 1;
     std::vector<Scratch> rooms;
     const std::int64_t workers = std::min<std::int64_t>(threads, tiles * parts);

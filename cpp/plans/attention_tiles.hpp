@@ -14,7 +14,7 @@
 namespace ropewalk {
 
 // Few queries share their keys out among threads, so many at a time.
-constexpr std::int64_t part_keys = 64 * block_keys;
+constexpr std::int64_t part_keys = 16 * block_keys;
 // A copy of keys and values pays from so many tiles on. So many elements at once stay in the third
 // cache, and no copy of one head is larger than the most.
 constexpr std::int64_t packed_tiles = 4, packed_elements = std::int64_t{1} << 21,
