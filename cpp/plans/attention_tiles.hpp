@@ -20,8 +20,8 @@ constexpr std::int64_t part_keys = 16 * block_keys;
 constexpr std::int64_t packed_tiles = 4, packed_elements = std::int64_t{1} << 21,
                        most_packed = std::int64_t{1} << 24;
 
-// So many bytes of keys and values stay in the second cache, so many do not stay in any: the third
-// one of Intel's processors is larger than that of a part of AMD's.
+// So many bytes of keys and values stay in the second cache, so many do not stay in any. Intel's
+// third ones hold more, which half types come from too late all the same.
 constexpr double near_bytes = 0x1p20, far_bytes = 0x1p25, far_bytes_of_intel = 0x1.8p26;
 
 // So many tiles meet a block of keys before the next block, where a head has more bytes of keys
@@ -168,8 +168,8 @@ class Tiling {
     const Kernels& kernels() const { return kernels_; }
     bool near() const { return bytes() <= near_bytes; }
     Ahead ahead() const {
-        const bool waits = waits_for_second_cache();
-        if (bytes() >= (waits ? far_bytes_of_intel : far_bytes))
+        const bool waits = waits_for_second_cache(), half_type = element_bytes(a_.type) == 2;
+        if (bytes() >= (waits && !half_type ? far_bytes_of_intel : far_bytes))
             return Ahead::far_rows;
         return near() && waits ? Ahead::next_rows : Ahead::nothing;
     }
