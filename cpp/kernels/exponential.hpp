@@ -134,14 +134,14 @@ template <class S, class T>
 // the steps. For x from -708 to 709, or NaN.
 template <class S>
 [[gnu::always_inline]] inline typename S::F64 short_exponential(typename S::F64 x) {
-    // Adding it leaves the exponent of 2^n as last bits, which the others make way for.
-    constexpr double round = 0x1.8p52 + 1023;
+    // Adding it leaves n + 1023 as last bits, which are those of 2^n once they are shifted.
+    constexpr double round = 0x1.8p52 + 1023, ln_2 = 0x1.62e42fefa39efp-1;
     constexpr double q[] = {0x1.0000000000000p-1, 0x1.55555567532adp-3,  0x1.5555555c87148p-5,
                             0x1.1110c632a3088p-7, 0x1.6c16858b7acb9p-10, 0x1.a15179d80ae96p-13,
                             0x1.a1132015ba37ep-16};
     const auto sum = S::fma(x, S::all(Lanes<S, double>::log2_e), S::all(round));
     const auto power = S::from_bits(S::template left<52>(S::bits(sum)));
-    const auto r = S::fma(S::sub(sum, S::all(round)), S::all(-0x1.62e42fefa39efp-1), x);
+    const auto r = S::fma(S::sub(sum, S::all(round)), S::all(-ln_2), x);
     const auto square = S::mul(r, r);
     auto rest = S::all(q[6]);
     for (int i = 4; i >= 0; i -= 2) // which wait less for each other in pairs

@@ -177,8 +177,9 @@ void average_features(const Tile<float>& tile, const Rows& values, std::int64_t 
     };
     std::int64_t query = (queries - 1) / at_once * at_once;
     const std::int64_t keys = tile.keys[query / lanes];
-    const std::int64_t near = tile.large_first_cache ? 2 * together_bytes : together_bytes;
-    if (keys * values.stride * std::int64_t{sizeof(float)} > near) {
+    // Rows may span so many bytes without too many of their lines in a place of the first cache.
+    const std::int64_t span = tile.large_first_cache ? 2 * together_bytes : together_bytes;
+    if (keys * values.stride * std::int64_t{sizeof(float)} > span) {
         alignas(64) float copied[std::size_t{block_keys * width}];
         const CopyRows<S, vectors> copy{{}, from, values.stride, copied};
         std::int64_t key = average_some(query, from, values.stride, copy);
