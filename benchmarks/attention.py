@@ -102,6 +102,30 @@ def float64(bench: Bench) -> Iterator[Figure]:
     return compared(bench, causal=False, dtype="float64")
 
 
+def bfloat16(bench: Bench) -> Iterator[Figure]:
+    """Attention of bfloat16 with precision="bfloat16", over that without."""
+    found = rivals(bench.threads, dtype="bfloat16")
+    for dim in bench.of([64, 128], [64, 128]):
+        for tokens in bench.of([64, 128, 256, 512, 1024, 4096], [128]):
+            arrays = inputs(8 if tokens <= 128 else 1, tokens, dim, "bfloat16")
+            for causal in (False, True):
+                exactly = partial(rw.attention, *arrays, causal=causal)
+                ours = partial(exactly, precision="bfloat16")
+                verify = partial(check_rows, arrays, causal=causal, tolerance=2**-5)
+                verify(ours())
+                yield bench.figure(
+                    {
+                        "dim": dim,
+                        "tokens": tokens,
+                        "heads": len(arrays[0]),
+                        "keys": "seen so far" if causal else "all",
+                    },
+                    ours,
+                    rivals=contenders(found, arrays, verify, causal=causal),
+                    ourselves={"float32 inside": exactly},
+                )
+
+
 def options(bench: Bench) -> Iterator[Figure]:
     """Masks, biases and other options, over the plain call."""
     for dim in bench.of([64, 128], [64, 128]):

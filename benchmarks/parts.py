@@ -17,6 +17,7 @@ PARTS = {
     "prefill": attention.prefill,
     "causal": attention.causal,
     "float64": attention.float64,
+    "bfloat16": attention.bfloat16,
     "options": attention.options,
     "layout": attention.layout,
     "numbers": attention.numbers,

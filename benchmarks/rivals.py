@@ -69,8 +69,13 @@ def torch_rival() -> Rival | None:
     except ModuleNotFoundError:
         return None
 
+    def tensor(array: Array) -> torch.Tensor:
+        if array.dtype.name == "bfloat16":  # which PyTorch does not take from NumPy
+            return torch.from_numpy(array.view(np.uint16)).view(torch.bfloat16)
+        return torch.from_numpy(array)
+
     def attend(query: Array, key: Array, value: Array, causal: bool) -> Call:
-        tensors = [torch.from_numpy(array)[None] for array in (query, key, value)]
+        tensors = [tensor(array)[None] for array in (query, key, value)]
         attention = torch.nn.functional.scaled_dot_product_attention
         shared = len(key) < len(query)
 
@@ -80,7 +85,10 @@ def torch_rival() -> Rival | None:
 
         return call
 
-    return Rival(attend, np.asarray)
+    def heads_first(result: torch.Tensor) -> Array:
+        return np.asarray(result.float() if result.dtype == torch.bfloat16 else result)
+
+    return Rival(attend, heads_first)
 
 
 def onnx_rival(threads: int) -> Rival | None:
@@ -128,7 +136,12 @@ def jax_rival() -> Rival | None:
 
 def rivals(threads: int, *, dtype: str = "float32") -> Mapping[str, Rival]:
     """Return those that are installed and take this dtype."""
-    found = {"NumPy": Rival(composed, np.asarray), "PyTorch": torch_rival()}
+    found: dict[str, Rival | None] = {}
+    if dtype != "bfloat16":
+        found["NumPy"] = Rival(composed, np.asarray)
+    found["PyTorch"] = torch_rival()
     if dtype == "float32":
-        found |= {"ONNX Runtime": onnx_rival(threads), "JAX": jax_rival()}
+        found["ONNX Runtime"] = onnx_rival(threads)
+    if dtype != "float64":
+        found["JAX"] = jax_rival()
     return {name: rival for name, rival in found.items() if rival}

@@ -21,6 +21,7 @@ LEADS = {  # parts of whose cases others are timed too
     "prefill": "attention, full",
     "causal": "attention, causal",
     "float64": "attention, full, float64",
+    "bfloat16": "attention, bfloat16 inside",
     "decode": "one query a head",
     "grouped": "2, 4 or 8 query heads a key head",
     "softmax": "softmax",
@@ -193,6 +194,10 @@ TABLES: Mapping[str, Callable[[Files], str]] = {
     "full attention": pivot("prefill", "tokens", ["dim"], threads=[1]),
     "causal attention": pivot("causal", "tokens", ["dim"], threads=[1]),
     "float64 attention": pivot("float64", "tokens", ["dim"], threads=[1]),
+    "bfloat16 attention": pivot(
+        "bfloat16", "tokens", ["keys", "dim"], beside("PyTorch"), threads=[1]
+    ),
+    "bfloat16 inside": pivot("bfloat16", "tokens", ["keys", "dim"], over, threads=[1]),
     "two threads": pivot("prefill", "tokens", ["dim"], over, [2]),
     "options": pivot("options", "option", ["dim"], over, [1], tokens=2048),
     "one query": pivot("decode", "MiB", ["queries a key head"]),

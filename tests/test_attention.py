@@ -140,10 +140,15 @@ class Call:
         in_float64 = self.dtype == np.float64 or self.precision == "float64"
         unit = UNIT["float64" if in_float64 else "float32"]
         in_a_row = keys if in_float64 else min(keys, BLOCK)
+        if self.precision == "bfloat16":  # 32 keys at once, by weights that are two numbers
+            in_a_row += 20 + keys // 14
         computed = allowed_errors(stages, self, unit, in_a_row)
         # The loops of the reference round as well, and sum in any case exactly.
         own = allowed_errors(stages, self, UNIT["float64"], 1)
         allowed = {name: error + getattr(own, name) for name, error in vars(computed).items()}
+        if self.precision == "bfloat16":
+            value = np.abs(self.values_of_heads(stages.weights.shape[:-2]))
+            allowed["output"] += 1.3 * 2**-15 * (stages.weights @ value)
         for name in ("scores", "capped", "biased", "weights", "output"):
             stage = getattr(stages, name)
             allowed[name] += rounding(np.where(np.isfinite(stage), stage, 0), self.dtype)
@@ -248,7 +253,9 @@ def draw_calls(draw: st.DrawFn) -> Call:
         options["offset"] = rng.integers(-queries - 2, keys + 3, broadcasting(in_rows))
         if draw(st.booleans()):
             options["offset"] = int(rng.integers(-queries - 2, keys + 3))
-    precision = draw(st.sampled_from([None, None, "float64"]))
+    precision = draw(st.sampled_from([None, None, "float64", "bfloat16"]))
+    if precision == "bfloat16":  # to which data are rounded, or not
+        dtype = DTYPES["bfloat16"]
     query = data(*of_queries, queries, dim)
     key = data(*broadcasting(of_keys), keys, dim)
     value = data(*broadcasting(of_keys), keys, value_dim)
@@ -290,6 +297,8 @@ def test_many_queries_and_keys(case: str, dtype: str) -> None:
     Call(query, key, value, options).check()
     if case == "two tiles":
         Call(query, key, value, options, precision="float64").check()
+    if dtype == "bfloat16":
+        Call(query, key, value, options, precision="bfloat16").check()
 
 
 def test_a_value_worked_out_by_hand() -> None:

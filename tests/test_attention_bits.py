@@ -29,6 +29,7 @@ def options(queries: int = 100, keys: int = 300) -> dict[str, dict[str, Any]]:
         "plain": {},
         "causal": {"causal": True, "offset": keys - queries},
         "a window": {"window": (70, 40), "offset": 33},
+        "matrices": {"precision": "bfloat16", "window": (140, 90), "offset": 33, "sinks": 0.5},
         "all": {
             "mask": rng.random((3, 1, queries, keys)) < 0.8,
             "bias": rng.standard_normal((4, queries, keys)),

@@ -387,7 +387,7 @@ def test_show_config_says_what_a_report_needs() -> None:
 
 
 def test_show_config_has_these_fields_and_no_others() -> None:
-    fields = "ropewalk python numpy compiler isa supported_isas threads extras"
+    fields = "ropewalk python numpy compiler isa supported_isas matrices threads extras"
     assert list(rw.show_config()) == fields.split()
 
 

@@ -84,7 +84,17 @@ Attention attention_of(const py::array& query, const py::array& key, const py::o
     return a;
 }
 
-bool computes_in_float64(const Attention& a) { return a.in_float64 || a.type == Type::float64; }
+std::optional<ComputedIn> precision_of(const py::handle& name) {
+    if (name.is_none())
+        return ComputedIn::own_type;
+    const auto is = [&](const char* precision) {
+        return PyUnicode_CheckExact(name.ptr()) &&
+               PyUnicode_CompareWithASCIIString(name.ptr(), precision) == 0;
+    };
+    if (is("float64"))
+        return ComputedIn::float64;
+    return is("bfloat16") ? std::optional(ComputedIn::bfloat16) : std::nullopt;
+}
 
 void take_scores(Attention& a, const py::object& mask, const py::object& bias) {
     a.mask = scores_of<std::uint8_t, bool>(mask, a);
@@ -115,7 +125,7 @@ void* written_as(const py::object& object, const Attention& a, std::int64_t last
 // stages: scores, capped, biased and weights of the type computed with. left and right: None is
 // unlimited; key_lengths lie within the keys.
 void attend_arrays(const py::array& query, const py::array& key, const py::object& value,
-                   const std::vector<std::int64_t>& leading, bool in_float64,
+                   const std::vector<std::int64_t>& leading, const py::handle& precision,
                    const py::object& output, const py::object& lse,
                    const std::array<py::object, 4>& stages, const std::array<py::object, 2>& window,
                    const py::object& offset, const py::object& mask, const py::object& bias,
@@ -127,7 +137,9 @@ void attend_arrays(const py::array& query, const py::array& key, const py::objec
                 "an output of the type of the values");
     a.output = written(output, a, a.value_dim);
     a.lse = static_cast<double*>(written_as<double>(lse, a, 1));
-    a.in_float64 = in_float64;
+    const auto named = precision_of(precision);
+    require(named.has_value(), "a precision");
+    a.computed_in = *named;
     const bool wide = computes_in_float64(a);
     const auto stage = [&](std::size_t i) {
         return wide ? written_as<double>(stages[i], a, a.keys)

@@ -1,6 +1,7 @@
 // What both ways to attention share: arrays that are known to fit become what the plan takes.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "bindings/bindings.hpp"
@@ -18,7 +19,8 @@ Leading leading_of(const pybind11::array& array, std::int64_t own,
 // Arrays of one type, without options.
 Attention attention_of(const pybind11::array& query, const pybind11::array& key,
                        const pybind11::object& value, const std::vector<std::int64_t>& leading);
-bool computes_in_float64(const Attention& a); // half types are float32 there
+// A precision as it is named, or None; nothing where it is neither.
+std::optional<ComputedIn> precision_of(const pybind11::handle& name);
 void take_scores(Attention& a, const pybind11::object& mask, const pybind11::object& bias);
 
 template <class T>

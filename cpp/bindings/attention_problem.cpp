@@ -113,14 +113,6 @@ std::optional<double> plain_softcap(const py::handle& softcap) {
     return number >= smallest && number <= largest ? std::optional(number) : std::nullopt;
 }
 
-std::optional<bool> plain_precision(const py::handle& precision) {
-    if (precision.is_none())
-        return false;
-    const bool named = PyUnicode_CheckExact(precision.ptr()) &&
-                       PyUnicode_CompareWithASCIIString(precision.ptr(), "float64") == 0;
-    return named ? std::optional(true) : std::nullopt;
-}
-
 // A window of integers as they are; None is unlimited.
 std::optional<std::array<std::int64_t, 2>> plain_window(const py::handle& window) {
     std::array limits{unlimited, unlimited};
@@ -225,14 +217,14 @@ py::object attend_plainly(const py::handle& query, const py::handle& key, const 
     const auto k = py::reinterpret_borrow<py::array>(key);
     const auto v = py::reinterpret_borrow<py::array>(value);
     const py::ssize_t rank = q.ndim();
-    const auto in_float64 = plain_precision(precision);
+    const auto named = precision_of(precision);
     const auto scale = plain_scale(scale_given, width_of(q));
     const auto softcap = plain_softcap(softcap_given);
     const auto window = plain_window(window_given);
-    if (!in_float64 || !scale || !softcap || !window)
+    if (!named || !scale || !softcap || !window)
         return py::none();
     Attention a = attention_of(q, k, v, {q.shape(), q.shape() + rank - 2});
-    a.in_float64 = *in_float64;
+    a.computed_in = *named;
     a.scale = *scale;
     a.softcap = *softcap;
     a.left = (*window)[0];

@@ -9,6 +9,7 @@
 #include "bindings/bindings.hpp"
 #include "plans/memory.hpp"
 #include "plans/pool.hpp"
+#include "targets/dispatch.hpp"
 
 namespace py = pybind11;
 
@@ -108,6 +109,7 @@ py::array new_array(const py::dtype& dtype, std::vector<py::ssize_t> shape) {
 void register_runtime(py::module_& m) {
     find_set_handler();
     m.def("available_threads", &available_threads);
+    m.def("matrices", [] { return has_matrices(*chosen_kernels) ? "amx" : nullptr; });
     m.attr("large_bytes") = large_bytes;
     m.def("new_array", &new_array);
     m.def("overlaps_itself", &overlaps_itself);

@@ -106,6 +106,22 @@ struct AttentionKernels {
     void (*weigh_row)(const T* logits, std::int64_t keys, T maximum, double sum, T* weights);
 };
 
+// Attention in float32 to keys and values that are matrices of bfloat16, sixteen rows of 32
+// elements, which some processors multiply by themselves. Queries are lanes, as ever, but pairs of
+// bfloat16; the weights of two keys become pairs too, a row of them and one of what they leave
+// over; and outputs are float32. From score to accumulate a thread uses the processor's registers
+// of matrices.
+inline constexpr std::int64_t matrix_rows = 16, matrix_columns = 32;
+struct MatrixKernels {
+    // Rows of keys or queries, of that type in memory, with zeros up to whole matrices.
+    void (*round_rows[types])(const Rows& rows, std::int64_t width, std::uint16_t* to);
+    // Rows of values: for 32 keys at a time, matrices whose rows are features. Zeros stand for what
+    // is missing.
+    void (*turn_values[types])(const Rows& rows, std::int64_t width, std::uint16_t* to);
+    // Keys and values are packed so, and both strides whole matrices.
+    TileKernels<float> many;
+};
+
 // What softmax knows of the rows or columns of a task before: their greatest element, roughly, and
 // how much oftener than not that was too far from the greatest of the next ones. Results do not
 // depend on it.

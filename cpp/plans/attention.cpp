@@ -41,12 +41,13 @@ void attend_packed(const Tiling<T>& tiling, std::int64_t first, std::int64_t end
     const std::int64_t blocks = (keys + packed_keys - 1) / packed_keys;
     const auto pack = [&](std::int64_t index, int) {
         const std::int64_t group = index / blocks, begin = index % blocks * packed_keys;
-        // Blocks begin at the last of multiples of block_step before what is seen.
+        // Blocks begin at the last of multiples of their step before what is seen.
         const Interval seen = tiling.seen_by_group(first + group);
-        const std::int64_t from = std::max(begin, seen.begin / block_step * block_step);
+        const std::int64_t step = tiling.packing().block_step();
+        const std::int64_t from = std::max(begin, seen.begin / step * step);
         const std::int64_t to = std::min({keys, begin + packed_keys, seen.end});
         if (from < to)
-            tiling.pack(first + group, from, to, memory + group * tiling.group_elements());
+            tiling.pack(first + group, from, to, memory + group * tiling.packing().elements());
     };
     run_tasks((end - first) * blocks, threads, Task(pack), interruption);
     const Tiling<T> packed = tiling.packed(memory, first);
@@ -76,8 +77,9 @@ void attend_in(const Kernels& kernels, const Attention& attention, int threads) 
     if (tiling.packs()) {
         const std::int64_t groups = tiling.groups();
         const std::int64_t at_once =
-            std::clamp<std::int64_t>(packed_elements / tiling.group_elements(), 1, groups);
-        const Scratch packed(at_once * tiling.group_elements() * std::int64_t{sizeof(T)} / 8 + 1);
+            std::clamp<std::int64_t>(near_elements / tiling.packing().elements(), 1, groups);
+        const Scratch packed(at_once * tiling.packing().elements() * std::int64_t{sizeof(T)} / 8 +
+                             1);
         for (std::int64_t first = 0; first < groups && !interruption.stops(0); first += at_once)
             attend_packed(tiling, first, std::min(groups, first + at_once),
                           reinterpret_cast<T*>(packed.data()), threads, room, interruption);
@@ -104,7 +106,7 @@ void attend_in(const Kernels& kernels, const Attention& attention, int threads) 
 } // namespace
 
 void attend(const Kernels& kernels, const Attention& attention, int threads) {
-    if (attention.type == Type::float64 || attention.in_float64)
+    if (computes_in_float64(attention))
         attend_in<double>(kernels, attention, threads);
     else
         attend_in<float>(kernels, attention, threads);

@@ -46,12 +46,16 @@ struct Stages {
     void *scores = nullptr, *capped = nullptr, *biased = nullptr, *weights = nullptr;
 };
 
+// What is computed with: float32, or float64 for data of that type; float64 whatever the type; or
+// products of bfloat16 where the processor has them and many queries make it worth while.
+enum class ComputedIn : std::uint8_t { own_type, float64, bfloat16 };
+
 struct Attention {
     std::vector<std::int64_t> leading; // lengths of the axes of the result before its last two
     std::int64_t queries, keys, dim, value_dim;
     Type type; // of query, key, value and output
     DataRows query, key, value;
-    bool in_float64; // computed in float64 whatever the type
+    ComputedIn computed_in;
 
     double scale, softcap; // no cap: 0
     std::int64_t left, right;
@@ -65,6 +69,10 @@ struct Attention {
     double* lse;  // (*leading, queries), or null
     Stages stages;
 };
+
+inline bool computes_in_float64(const Attention& a) {
+    return a.computed_in == ComputedIn::float64 || a.type == Type::float64;
+}
 
 void attend(const Kernels& kernels, const Attention& attention, int threads);
 

@@ -8,10 +8,6 @@
 
 namespace ropewalk {
 
-// Blocks may begin and end where no query sees a key before or behind, at a multiple of the sums
-// that a block keeps.
-constexpr std::int64_t block_step = 8;
-
 // An array's values of one query.
 template <class Value>
 struct Column {
@@ -79,17 +75,22 @@ class TileQueries {
     void take() const {
         if (tiling_.few())
             return each([&](const Stretch<T>& of, std::int64_t i) {
-                tiling_.read(data(of, i), a_.dim, room_.queries + i * a_.dim);
+                tiling_.packing().read(data(of, i), a_.dim, room_.queries + i * a_.dim);
             });
+        const Packing<T>& packing = tiling_.packing();
+        const std::int64_t columns = packing.query_width();
+        if (packing.reads_queries())
+            for (std::int64_t k = 0; k < stretches_; ++k) {
+                const Stretch<T>& of = room_.stretches[k];
+                packing.read_queries({data(of, of.first), a_.query.row_stride, of.end - of.first},
+                                     room_.rows + of.first * columns);
+            }
         each_lane(room_.starts, [&](const Stretch<T>& of, std::int64_t i) {
-            if (a_.type == computed_type<T>)
-                return reinterpret_cast<const T*>(data(of, i));
-            T* const row = room_.rows + i * a_.dim;
-            tiling_.read(data(of, i), a_.dim, row);
-            return static_cast<const T*>(row);
+            return packing.reads_queries() ? room_.rows + i * columns
+                                           : reinterpret_cast<const T*>(data(of, i));
         });
         for (std::int64_t i = 0; i < padded_; i += tiling_.kernel().lanes)
-            tiling_.kernel().lane.rows_to_lanes(room_.starts + i, a_.dim, padded_,
+            tiling_.kernel().lane.rows_to_lanes(room_.starts + i, columns, padded_,
                                                 room_.queries + i);
     }
 
@@ -123,7 +124,8 @@ class TileQueries {
             std::fill_n(half_ends_, most_vectors, a_.keys);
             return {0, a_.keys};
         }
-        return {most.begin / block_step * block_step, most.end};
+        const std::int64_t step = tiling_.packing().block_step();
+        return {most.begin / step * step, most.end};
     }
 
     // How many keys of a block each vector meets.

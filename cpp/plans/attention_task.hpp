@@ -18,7 +18,8 @@ class TileTask {
   public:
     TileTask(const Tiling<T>& tiling, std::int64_t tile, char* memory)
         : tiling_(tiling), a_(tiling.attention()), index_(tile), kernel_(tiling.tile_kernels()),
-          room_(a_, tiling.converts(), tiling.most(), memory), queries_(tiling, tile, room_),
+          room_(a_, tiling.packing(), tiling.converts(), tiling.most(), memory),
+          queries_(tiling, tile, room_),
           tile_{static_cast<int>(tiling.few() ? queries_.count()
                                               : queries_.padded() / tiling.kernel().lanes),
                 a_.dim,
@@ -42,6 +43,7 @@ class TileTask {
           logits_(tiling, queries_, room_, tile_), keys_(tiling.keys_of(tile)),
           values_(tiling.values_of(tile)),
           divides_last_(!tiling.few() && a_.output != nullptr &&
+                        tiling.packing().matrices() == nullptr &&
                         tiling.kernel().lane.accumulate_last != nullptr) {}
     TileTask(const TileTask&) = delete; // its parts refer to each other
     TileTask& operator=(const TileTask&) = delete;
@@ -78,11 +80,14 @@ class TileTask {
         show(a_.stages.capped, block);
         const Interval hidden = logits_.change(block);
         show(a_.stages.biased != nullptr ? a_.stages.biased : a_.stages.weights, block);
-        // Zero times NaN is NaN: values of masked keys must not be multiplied.
+        // Zero times NaN is NaN: values of masked keys must not be multiplied. Where matrices are,
+        // zeros fill them up.
+        const bool as_matrices = tiling_.packing().matrices() != nullptr;
+        const Interval asked = as_matrices ? block : hidden;
         const bool selective =
-            kernel_.raise(tile_) && !tiling_.all_finite(index_, hidden,
-                                                        part_of(values, hidden.begin - block.begin,
-                                                                hidden.end - hidden.begin));
+            (kernel_.raise(tile_) || as_matrices) &&
+            !tiling_.all_finite(
+                index_, asked, part_of(values, asked.begin - block.begin, asked.end - asked.begin));
         if (selective)
             std::copy_n(room_.logits, block_keys * queries_.padded(), room_.unweighed);
         kernel_.weigh(tile_);
@@ -156,7 +161,7 @@ class TileTask {
         if (!tiling_.converts())
             return {row, all.stride, count};
         for (std::int64_t i = 0; i < count; ++i, row += step)
-            tiling_.read(row, width, converted + i * width);
+            tiling_.packing().read(row, width, converted + i * width);
         return {converted, width, count};
     }
 

@@ -7,9 +7,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "plans/attention.hpp"
-#include "plans/memory.hpp"
-#include "targets/dispatch.hpp"
+#include "plans/attention_packing.hpp"
 
 namespace ropewalk {
 
@@ -17,7 +15,7 @@ namespace ropewalk {
 constexpr std::int64_t part_keys = 16 * block_keys;
 // A copy of keys and values pays from so many tiles on. So many elements at once stay in the third
 // cache, and no copy of one head is larger than the most.
-constexpr std::int64_t packed_tiles = 4, packed_elements = std::int64_t{1} << 21,
+constexpr std::int64_t packed_tiles = 4, near_elements = std::int64_t{1} << 21,
                        most_packed = std::int64_t{1} << 24;
 
 // So many bytes of keys and values stay in the second cache, so many do not stay in any. Intel's
@@ -31,9 +29,6 @@ constexpr std::int64_t most_together = 3;
 // It is remembered of so many blocks at most what their values are: keys that repeat in memory may
 // be more than any memory holds.
 constexpr std::int64_t most_remembered = std::int64_t{1} << 16;
-
-template <class T>
-constexpr Type computed_type = std::is_same_v<T, float> ? Type::float32 : Type::float64;
 
 // Keys that a query sees, from begin up to end.
 struct Interval {
@@ -66,18 +61,20 @@ struct Room {
     Stretch<T>* stretches;
     std::int64_t bytes = 0;
 
-    Room(const Attention& a, bool converted, std::int64_t count, char* memory) {
+    Room(const Attention& a, const Packing<T>& packing, bool converted, std::int64_t count,
+         char* memory) {
         const auto take = [&](auto*& array, std::int64_t elements) {
             using Element = std::remove_reference_t<decltype(*array)>;
             array = memory == nullptr ? nullptr : reinterpret_cast<Element*>(memory + bytes);
             bytes += (elements * static_cast<std::int64_t>(sizeof(Element)) + 63) / 64 * 64;
         };
-        take(queries, a.dim * count);
+        take(queries, packing.query_width() * count);
         take(logits, block_keys * count);
         take(unweighed, block_keys * count);
         take(keys, converted ? block_keys * a.dim : 0);
         take(values, converted ? block_keys * a.value_dim : 0);
-        take(rows, a.type != computed_type<T> ? std::max(a.dim, a.value_dim) * count : 0);
+        take(rows,
+             packing.reads_queries() ? std::max(packing.query_width(), a.value_dim) * count : 0);
         take(largest, count);
         take(smallest, count);
         take(maximum, count);
@@ -85,7 +82,7 @@ struct Room {
         take(end, count);
         take(sum, count);
         take(rescale, count);
-        take(output, a.value_dim * count);
+        take(output, packing.value_width() * count);
         take(places, count);
         take(slopes, count);
         take(starts, count);
@@ -132,7 +129,7 @@ class Tiling {
   public:
     Tiling(const Kernels& kernels, const Attention& attention)
         : kernels_(kernels), a_(attention), heads_(shared_by(a_)), queries_(heads_ * a_.queries),
-          few_(a_.queries <= kernel().lanes / 2),
+          few_(a_.queries <= kernel().lanes / 2), packing_(kernels_, a_, few_),
           most_(few_ ? std::clamp<std::int64_t>(queries_, 1, most_few) : even_tile()),
           tiles_((queries_ + most_ - 1) / most_), blocks_((a_.keys + block_keys - 1) / block_keys) {
         if (tiles() > groups() && blocks_ <= most_remembered / groups())
@@ -163,7 +160,9 @@ class Tiling {
     std::int64_t first_query(std::int64_t tile) const {
         return (tiles_ - 1 - tile % tiles_) * most_;
     }
-    std::int64_t room_bytes() const { return Room<T>(a_, converts(), most_, nullptr).bytes; }
+    std::int64_t room_bytes() const {
+        return Room<T>(a_, packing_, converts(), most_, nullptr).bytes;
+    }
     const Attention& attention() const { return a_; }
     const Kernels& kernels() const { return kernels_; }
     bool near() const { return bytes() <= near_bytes; }
@@ -177,8 +176,11 @@ class Tiling {
     std::int64_t partial_doubles() const { return parts_ > 1 ? most_ * (2 + a_.value_dim) : 0; }
 
     const AttentionKernels<T>& kernel() const { return kernels_in<T>(kernels_).attention; }
-    // Whether keys and values are worth a copy as T, side by side, before tiles meet them.
+    const Packing<T>& packing() const { return packing_; }
+    // Whether keys and values are worth a copy before tiles meet them.
     bool packs() const {
+        if (packing_.matrices() != nullptr)
+            return true;
         return !few_ && a_.keys > 0 && tiles_ >= packed_tiles && group_elements() <= most_packed &&
                (a_.type != computed_type<T> || a_.key.row_stride != a_.dim ||
                 (a_.value_dim > 0 && a_.value.row_stride != a_.value_dim));
@@ -222,30 +224,23 @@ class Tiling {
     }
     // Copies some rows of a group to where all its keys, and then its values, are to be.
     void pack(std::int64_t group, std::int64_t begin, std::int64_t end, T* memory) const {
-        const auto copy = [&](const Rows& rows, std::int64_t width, T* to) {
-            const std::int64_t step = rows.stride * element_bytes(a_.type);
-            const char* from = static_cast<const char*>(rows.first) + begin * step;
-            for (std::int64_t row = begin; row < end; ++row, from += step)
-                read(from, width, to + row * width);
-        };
         const std::int64_t head = group * heads_;
-        copy(in_memory(a_.key, head, a_.dim), a_.dim, memory);
-        copy(in_memory(a_.value, head, a_.value_dim), a_.value_dim, memory + a_.keys * a_.dim);
+        packing_.pack(in_memory(a_.key, head, a_.dim), in_memory(a_.value, head, a_.value_dim),
+                      begin, end, memory);
     }
     // All keys and values that a tile meets, and the bytes of their elements.
     std::int64_t key_bytes() const {
-        return packed_ == nullptr ? element_bytes(a_.type) : std::int64_t{sizeof(T)};
+        return packed_ == nullptr ? element_bytes(a_.type) : packing_.bytes();
     }
     Rows keys_of(std::int64_t tile) const {
         if (packed_ == nullptr)
             return in_memory(a_.key, first_head(tile), a_.dim);
-        return {packed_ + (tile / tiles_ - first_packed_) * group_elements(), a_.dim, a_.keys};
+        return packing_.keys(packed_group(tile));
     }
     Rows values_of(std::int64_t tile) const {
         if (packed_ == nullptr)
             return in_memory(a_.value, first_head(tile), a_.value_dim);
-        const auto* const keys = static_cast<const T*>(keys_of(tile).first);
-        return {keys + a_.keys * a_.dim, a_.value_dim, a_.keys};
+        return packing_.values(packed_group(tile));
     }
     // Whether the values of a block that a tile meets hold neither NaN nor infinity.
     bool all_finite(std::int64_t tile, Interval block, const Rows& values) const {
@@ -256,6 +251,9 @@ class Tiling {
         return finite_->has(tile / tiles_ * blocks_ + block.begin / block_keys, look);
     }
     const TileKernels<T>& tile_kernels() const {
+        if constexpr (std::is_same_v<T, float>)
+            if (packing_.matrices() != nullptr)
+                return packing_.matrices()->many;
         return few_ ? few_kernels(converts() ? computed_type<T> : a_.type) : kernel().many;
     }
     const Scores<T>& bias() const {
@@ -266,9 +264,6 @@ class Tiling {
     }
     std::int64_t whole_vectors(std::int64_t queries) const {
         return (queries + kernel().lanes - 1) / kernel().lanes * kernel().lanes;
-    }
-    void read(const void* x, std::int64_t count, T* y) const {
-        kernels_in<T>(kernels_).read[static_cast<std::size_t>(a_.type)](x, count, y);
     }
     void write(const T* x, std::int64_t count, void* y) const {
         kernels_in<T>(kernels_).write[static_cast<std::size_t>(a_.type)](x, count, y);
@@ -294,6 +289,9 @@ class Tiling {
     }
 
   private:
+    const T* packed_group(std::int64_t tile) const {
+        return packed_ + (tile / tiles_ - first_packed_) * packing_.elements();
+    }
     // Of all keys and values.
     double bytes() const {
         return static_cast<double>(groups()) * static_cast<double>(a_.keys) *
@@ -331,6 +329,7 @@ class Tiling {
     const Attention& a_;
     std::int64_t heads_, queries_;
     bool few_;
+    Packing<T> packing_;
     std::int64_t most_, tiles_, blocks_, first_part_ = 0, parts_ = 1;
     std::shared_ptr<FiniteBlocks> finite_; // where tiles share blocks, and these are not too many
     const T* packed_ = nullptr;

@@ -1,10 +1,22 @@
 #include "simd/avx512.hpp"
 
+#include "kernels/matrices.hpp"
+#include "simd/amx.hpp"
 #include "targets/kernels_of.hpp"
+
+namespace {
+
+constexpr ropewalk::Kernels kernels_with_matrices() {
+    ropewalk::Kernels all = kernels_of<Simd>("avx512");
+    all.matrices = matrices_of<Simd, Amx>();
+    return all;
+}
+
+} // namespace
 
 namespace ropewalk {
 
 // constinit: a table made by code at load time would run it on processors that cannot.
-constinit const Kernels avx512_kernels = kernels_of<Simd>("avx512");
+constinit const Kernels avx512_kernels = kernels_with_matrices();
 
 } // namespace ropewalk

@@ -8,6 +8,11 @@
 #ifdef __APPLE__
 #include <sys/sysctl.h>
 #endif
+#if defined(ROPEWALK_HAS_AVX512) && defined(__linux__)
+#define ROPEWALK_HAS_AMX 1
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
 
 namespace ropewalk {
 namespace {
@@ -94,6 +99,29 @@ bool has_large_first_cache() {
         return ((cache.b >> 22) + 1) * parts * line * (cache.c + 1) >= least;
     }();
     return large;
+#else
+    return false;
+#endif
+}
+
+bool has_matrices([[maybe_unused]] const Kernels& kernels) {
+#ifdef ROPEWALK_HAS_AMX
+    constexpr unsigned bfloat16 = 1U << 22, registers = 1U << 24; // of AMX
+    static const bool has_amx =
+        has(Leaf(7).d, bfloat16 | registers) && has(saved_registers(), 0x60000);
+    return has_amx && kernels.matrices.many.score != nullptr;
+#else
+    return false;
+#endif
+}
+
+bool uses_matrices(const Kernels& kernels) {
+    if (!has_matrices(kernels))
+        return false;
+#ifdef ROPEWALK_HAS_AMX
+    constexpr long ask = 0x1023, registers = 18; // ARCH_REQ_XCOMP_PERM
+    static const bool allowed = syscall(SYS_arch_prctl, ask, registers) == 0;
+    return allowed;
 #else
     return false;
 #endif

@@ -33,4 +33,10 @@ bool has_large_first_cache();
 // before it is written, rotations take .81 to 1.0, softmax .91 to .98.
 bool waits_for_second_cache();
 
+// Whether these kernels and this processor multiply matrices (AMX).
+bool has_matrices(const Kernels& kernels);
+
+// Whether they may as well: Linux wants to be asked for the registers, once for a whole process.
+bool uses_matrices(const Kernels& kernels);
+
 } // namespace ropewalk

@@ -87,6 +87,7 @@ struct Kernels {
     void (*rotate_interleaved[types])(const Rotation& rows);
     void (*rotate_half[types])(const Rotation& rows);
 
+    MatrixKernels matrices; // nothing but null where the instruction set has none
     KernelsIn<float> float32;
     KernelsIn<double> float64;
     double (*total)(const double* sums);

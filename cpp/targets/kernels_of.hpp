@@ -141,6 +141,7 @@ constexpr ropewalk::Kernels kernels_of(const char* isa) {
              Interleaved<S, FloatData<S, double>>::rotate},
             {Half<S, FloatData<S, float>>::rotate, Half<S, HalfData<S, Float16>>::rotate,
              Half<S, HalfData<S, BFloat16>>::rotate, Half<S, FloatData<S, double>>::rotate},
+            {},
             kernels_in<S, float>(),
             kernels_in<S, double>(),
             total_of<S>,

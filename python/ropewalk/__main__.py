@@ -179,6 +179,7 @@ def _info(options: argparse.Namespace) -> int:
         return 0
     extras = config.pop("extras")
     config["supported_isas"] = ", ".join(config["supported_isas"])
+    config["matrices"] = config["matrices"] or "none"
     for name, value in (config | extras).items():
         print(f"{name}: {value or 'not installed'}")
     return 0

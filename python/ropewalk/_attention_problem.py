@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any, cast, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -45,8 +45,10 @@ class Problem:
         self.keys = self.arrays[1].shape[-2]
         self.scores_shape = (*self.leading, self.queries, self.keys)
 
-        self.in_float64 = _options.in_float64(precision)
-        wide = self.in_float64 or self.dtype.type is np.float64
+        if precision is not None:
+            _options.choice("precision", precision, get_args(Precision))
+        self.precision = precision
+        wide = precision == "float64" or self.dtype.type is np.float64
         limits: tuple[np.dtype[Any], float, float] = _FLOAT64 if wide else _FLOAT32
         self.computed, self.largest, smallest = limits
 
@@ -107,7 +109,7 @@ class Problem:
             self.arrays[1],
             self.arrays[2] if len(self.arrays) == 3 else None,
             self.leading,
-            self.in_float64,
+            self.precision,
             output,
             lse,
             (scores, capped, biased, weights),

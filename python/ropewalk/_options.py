@@ -17,7 +17,7 @@ Lang = Literal["en", "ja"]
 LANGUAGES = ("en", "ja")
 Pairing = Literal["interleaved", "half"]
 Window = tuple[int | None, int | None]
-Precision = Literal["float64"]
+Precision = Literal["float64", "bfloat16"]
 _INTERLEAVED, _HALF = "interleaved", "half"
 
 _BOOLEANS = (bool, np.bool_)  # as `bool | np.bool_` in a function each call would make them anew
@@ -106,14 +106,6 @@ def choice(name: str, value: object, allowed: Sequence[str]) -> None:
     if not isinstance(value, str) or value not in allowed:
         msg = f"{name} must be one of {', '.join(map(repr, allowed))}, got {shown(value)}"
         raise ValueError(msg)
-
-
-def in_float64(precision: object) -> bool:
-    """Tell whether float32 is to be computed in float64, as a `Precision` says."""
-    if precision is None:
-        return False
-    choice("precision", precision, ("float64",))
-    return True
 
 
 def boolean(name: str, value: object) -> bool:

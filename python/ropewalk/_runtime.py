@@ -148,8 +148,9 @@ def show_config() -> dict[str, Any]:
     -------
     dict
         Versions of ropewalk, Python and NumPy; the compiler; the instruction set in use and those
-        that this processor offers (the environment variable ``ROPEWALK_ISA`` forces one); the
-        number of threads; the optional packages found, with their versions.
+        that this processor offers (the environment variable ``ROPEWALK_ISA`` forces one); what
+        multiplies matrices of bfloat16 there, "amx" or None; the number of threads; the optional
+        packages found, with their versions.
 
     Examples
     --------
@@ -172,6 +173,7 @@ def show_config() -> dict[str, Any]:
         "compiler": _core.compiler,
         "isa": _core.isa,
         "supported_isas": list(_core.supported_isas),
+        "matrices": _core.matrices(),
         "threads": get_num_threads(),
         "extras": extras,
     }

@@ -1,12 +1,11 @@
 """Softmax and the logarithm of its sum, over any axis."""
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ropewalk import _arrays, _core, _options, _results
-from ropewalk._options import Precision
 from ropewalk._runtime import get_num_threads
 
 
@@ -17,7 +16,7 @@ def softmax(
     axis: int = -1,
     scale: float = 1.0,
     mask: ArrayLike | None = None,
-    precision: Precision | None = None,
+    precision: Literal["float64"] | None = None,
     out: NDArray[Any] | None = None,
 ) -> NDArray[Any]:
     r"""Softmax: exponentials that sum to 1.
@@ -105,7 +104,9 @@ def softmax(
     along = _arrays.axis_of(axis, array)
     factor = _options.finite_number("scale", scale)
     counts = _counts(mask, array)
-    in_float64 = _options.in_float64(precision)
+    if precision is not None:
+        _options.choice("precision", precision, ("float64",))
+    in_float64 = precision is not None
     result, source, target = _results.row_result("x", array, out, counts)
     streamed = _results.streams(target, out, threads, source=source)
     if array.size:

@@ -1,0 +1,98 @@
+// How keys and values are copied before tiles of queries meet them.
+#pragma once
+
+#include <algorithm>
+#include <type_traits>
+
+#include "plans/attention.hpp"
+#include "plans/memory.hpp"
+#include "targets/dispatch.hpp"
+
+namespace ropewalk {
+
+template <class T>
+constexpr Type computed_type = std::is_same_v<T, float> ? Type::float32 : Type::float64;
+
+// Of a group of heads that share them: side by side as T, or as matrices of bfloat16.
+template <class T>
+class Packing {
+  public:
+    Packing(const Kernels& kernels, const Attention& a, bool few)
+        : kernels_(kernels), a_(a), matrices_(matrices_for(kernels, a, few)),
+          keys_(whole(a.keys, matrix_columns)), key_width_(whole(a.dim, matrix_columns)),
+          value_width_(whole(a.value_dim, matrix_rows)) {}
+
+    // Null where no matrices are multiplied.
+    const MatrixKernels* matrices() const { return matrices_; }
+    // Blocks of keys may begin and end where no query sees a key before or behind, at a multiple of
+    // the sums that a block keeps.
+    std::int64_t block_step() const { return whole(8, matrix_columns); }
+    // Of T, that a row of queries takes, and a copy.
+    std::int64_t query_width() const { return key_width_ * bytes() / size; }
+    std::int64_t elements() const { return keys_ * (key_width_ + value_width_) * bytes() / size; }
+    std::int64_t value_width() const { return value_width_; }
+    std::int64_t bytes() const { return matrices_ == nullptr ? size : 2; } // of an element
+
+    Rows keys(const T* memory) const { return {memory, key_width_, a_.keys}; }
+    Rows values(const T* memory) const {
+        return {memory + keys_ * key_width_ * bytes() / size, value_width_, a_.keys};
+    }
+    // Copies rows from `begin`, a multiple of the step, up to `end`.
+    void pack(const Rows& keys, const Rows& values, std::int64_t begin, std::int64_t end,
+              T* memory) const {
+        const Rows key_rows = part(keys, begin, end), value_rows = part(values, begin, end);
+        T* const to_keys = memory + begin * key_width_ * bytes() / size;
+        T* const to_values = memory + (keys_ * key_width_ + begin * value_width_) * bytes() / size;
+        if constexpr (std::is_same_v<T, float>)
+            if (matrices_ != nullptr) {
+                std::fill_n(to_keys + (end - begin) * query_width(),
+                            (whole(end, matrix_columns) - end) * query_width(), 0.0F);
+                matrices_->round_rows[type()](key_rows, a_.dim, words(to_keys));
+                matrices_->turn_values[type()](value_rows, a_.value_dim, words(to_values));
+                return;
+            }
+        copy(key_rows, a_.dim, to_keys);
+        copy(value_rows, a_.value_dim, to_values);
+    }
+    // Rows of queries as kernels take them, where they are not taken as they are.
+    bool reads_queries() const { return a_.type != computed_type<T> || matrices_ != nullptr; }
+    void read_queries(const Rows& rows, T* to) const {
+        if constexpr (std::is_same_v<T, float>)
+            if (matrices_ != nullptr)
+                return matrices_->round_rows[type()](rows, a_.dim, words(to));
+        copy(rows, a_.dim, to);
+    }
+    void read(const void* x, std::int64_t count, T* y) const {
+        kernels_in<T>(kernels_).read[type()](x, count, y);
+    }
+
+  private:
+    static constexpr std::int64_t size = sizeof(T);
+
+    static const MatrixKernels* matrices_for(const Kernels& kernels, const Attention& a, bool few) {
+        const bool wanted = std::is_same_v<T, float> && a.computed_in == ComputedIn::bfloat16;
+        return wanted && !few && a.keys > 0 && uses_matrices(kernels) ? &kernels.matrices : nullptr;
+    }
+    std::int64_t whole(std::int64_t count, std::int64_t of) const {
+        return matrices_ == nullptr ? count : (count + of - 1) / of * of;
+    }
+    std::size_t type() const { return static_cast<std::size_t>(a_.type); }
+    static std::uint16_t* words(float* p) { return reinterpret_cast<std::uint16_t*>(p); }
+    Rows part(const Rows& rows, std::int64_t begin, std::int64_t end) const {
+        const char* const first = static_cast<const char*>(rows.first);
+        return {first + begin * rows.stride * element_bytes(a_.type), rows.stride, end - begin};
+    }
+    void copy(const Rows& rows, std::int64_t width, T* to) const {
+        const std::int64_t step = rows.stride * element_bytes(a_.type);
+        const char* from = static_cast<const char*>(rows.first);
+        for (std::int64_t row = 0; row < rows.count; ++row, from += step)
+            read(from, width, to + row * width);
+    }
+
+    const Kernels& kernels_;
+    const Attention& a_;
+    const MatrixKernels* matrices_;
+    std::int64_t keys_, key_width_, value_width_;
+};
+
+} // namespace ropewalk
