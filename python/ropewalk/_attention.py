@@ -95,8 +95,8 @@ def attention(
         "float64": compute float32 and half types in float64, and round at the end, half types by
         way of float32. "bfloat16": multiply float32 and half types as bfloat16, to which they are
         rounded, where the processor multiplies matrices of that (Intel's AMX; `show_config` says
-        so) and there are more than eight queries; elsewhere nothing changes. bfloat16 takes a half
-        to a third of the time then, and is computed nearly as exactly. float64 stays float64.
+        so) and there are more than eight queries; elsewhere nothing changes, nor does float64.
+        bfloat16 takes two thirds to a third of the time then, and is computed nearly as exactly.
     out : ndarray, optional
         Where the result goes: of its shape and dtype, sharing no memory with the arguments.
 
@@ -133,15 +133,15 @@ def attention(
 
     No array of query length times key length is made: what is needed beside the result does not
     grow with the lengths, but for a copy of the keys and values of a head, up to 2**24 elements,
-    where many queries meet them and they are of half a type or their rows lie apart. Half types
-    compute in float32 and round at the end. float32 is summed in
-    float32 over 128 keys and in float64 over those, so its error does not grow with the number of
-    keys: for standard normal data it is below 2e-6. float64 errors are bounded by
-    ``delta sum_j a_j |v_j - o| + (4 + 5 n / 4) 2**-53 sum_j a_j |v_j|`` with weights ``a``, ``n``
-    keys and `delta` the error of a logit, about ``dim 2**-53 scale sum |q k|``.
+    where many queries meet them and they are of half a type or their rows lie apart, and of any
+    number with ``precision="bfloat16"``. Half types compute in float32 and round at the end.
+    float32 is summed in float32 over 128 keys and in float64 over those, so its error does not grow
+    with the number of keys: for standard normal data it is below 2e-6. Errors of float64 are at
+    most ``delta sum_j a_j |v_j - o| + (4 + 5 n / 4) 2**-53 sum_j a_j |v_j|`` with weights ``a``,
+    ``n`` keys and `delta` the error of a logit, about ``dim 2**-53 scale sum |q k|``.
 
-    With ``precision="bfloat16"`` matrices are multiplied of numbers of 8 bits, a weight as the sum
-    of two, within ``2**-15`` of itself, and all products are added in float32: bfloat16 data lose
+    With ``precision="bfloat16"`` a weight is the sum of two numbers of 8 bits, within ``2**-15`` of
+    itself, and all products are added in float32: bfloat16 data lose
     ``(1.3 2**-15 + n 2**-27) sum_j a_j |v_j|`` at most beside the error of float32. Numbers below
     ``2**-126`` count as 0.
 
