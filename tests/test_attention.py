@@ -148,7 +148,7 @@ class Call:
         allowed = {name: error + getattr(own, name) for name, error in vars(computed).items()}
         if self.precision == "bfloat16":
             value = np.abs(self.values_of_heads(stages.weights.shape[:-2]))
-            allowed["output"] += 1.3 * 2**-15 * (stages.weights @ value)
+            allowed["output"] += 1.001 * 2**-15 * (stages.weights @ value)
         for name in ("scores", "capped", "biased", "weights", "output"):
             stage = getattr(stages, name)
             allowed[name] += rounding(np.where(np.isfinite(stage), stage, 0), self.dtype)

@@ -4,6 +4,7 @@ That it is what the reference says, option by option, is tested in test_attentio
 """
 
 import math
+from enum import Enum
 from typing import Any
 
 import numpy as np
@@ -76,21 +77,29 @@ def test_hidden_values_change_no_bit_whatever_they_are(case: str) -> None:
     unseen = rw.attention_weights(query, key, **options).max(axis=(0, 1)) == 0
     assert unseen.any()
     value[:, unseen] = 0
-    expected = by_matrices(query, key, value, **options)
-    assert np.isfinite(expected.astype(np.float64)).all()
-    for number in (NAN, INF, -INF):
-        key[:, unseen] = value[:, unseen] = number
-        assert_same_bits(by_matrices(query, key, value, **options), expected)
+    for size in (1.0, 2.0**-124):  # of sums that are no normal numbers
+        values = (value.astype(np.float64) * size).astype(value.dtype)
+        expected = by_matrices(query, key, values, **options)
+        assert np.isfinite(expected.astype(np.float64)).all()
+        for number in (NAN, INF, -INF):
+            keys = key.copy()
+            keys[:, unseen] = values[:, unseen] = number
+            assert_same_bits(by_matrices(query, keys, values, **options), expected)
 
 
 @pytest.mark.parametrize("number", [NAN, INF, -INF])
 def test_values_that_are_seen_follow_the_rules(number: float) -> None:
     query, key, value = data("bfloat16")
-    value[0, 150, 3] = value[1, 20, 5] = number
-    found = by_matrices(query, key, value, causal=True, offset=100).astype(np.float64)
-    expected = rw.attention(query, key, value, causal=True, offset=100).astype(np.float64)
-    assert not np.isfinite(expected).all()
-    np.testing.assert_allclose(found, expected, rtol=2**-7, atol=2**-10)
+    options: dict[str, Any] = {"causal": True, "offset": 100}
+    without = by_matrices(query, key, value, **options)
+    value[0, 130, 3] = value[1, 20, 5] = number
+    found = by_matrices(query, key, value, **options)
+    expected = rw.attention(query, key, value, **options).astype(np.float64)
+    finite = np.isfinite(expected)
+    assert finite.any(axis=1)[0, 3]  # some queries see it, and others do not
+    assert not finite.all(axis=1)[0, 3]
+    np.testing.assert_array_equal(found.astype(np.float64)[~finite], expected[~finite])
+    assert_same_bits(found[finite], without[finite])
 
 
 @pytest.mark.parametrize("slope", [-40.0, -0.5, 0.5, 40.0])
@@ -108,7 +117,58 @@ def test_matrices_that_data_do_not_fill(queries: int, keys: int, dim: int, value
     Call(query, key, value, {}, precision="bfloat16").check()
 
 
-def test_numbers_below_the_normal_ones_are_zeros_or_themselves() -> None:
+def test_more_keys_than_matrices_hold_change_nothing() -> None:
+    query, one, other = (rows((100 if i == 0 else 1, 4), "float32", i) for i in range(3))
+    many = [np.broadcast_to(x, (2**48, 4)) for x in (one, other)]
+    options: dict[str, Any] = {"causal": True, "offset": 2**20}
+    assert_same_bits(by_matrices(query, *many, **options), rw.attention(query, *many, **options))
+
+
+def test_numbers_below_the_normal_ones_are_zeros() -> None:
     query, key, value = data("float32")
     small = by_matrices(query * np.float32(1e-39), key, np.full_like(value, 2.0**-130))
-    np.testing.assert_array_less(np.abs(small), 2.0**-129)
+    np.testing.assert_array_equal(small, 0.0 if HAS_MATRICES else np.float32(2.0**-130))
+
+
+def test_values_may_be_as_large_as_the_largest_over_the_number_of_keys() -> None:
+    query, key, value = data("float32", keys=500)
+    value[:] = 2.0**119 * np.sign(value)
+    expected = rw.attention(query, key, value, precision="float64")
+    np.testing.assert_allclose(by_matrices(query, key, value), expected, rtol=0, atol=2.0**113)
+
+
+@pytest.mark.parametrize("name", ["float64", "bfloat16"])
+def test_names_of_precisions_may_be_strings_of_other_classes(name: Any) -> None:
+    arrays = data("float32")
+    expected = rw.attention(*arrays, precision=name)
+    strings: list[Any] = [np.str_(name), Enum("Precision", {"one": name}, type=str)["one"]]
+    for string in strings:
+        assert_same_bits(rw.attention(*arrays, precision=string), expected)
+        assert_same_bits(rw.attention_stages(*arrays, precision=string).output, expected)
+
+
+def test_multi_head_attention_multiplies_matrices_too() -> None:
+    x, weight = rows((2, 60, 32), "float32"), rows((32, 32), "float32", 1)
+    weights: dict[str, Any] = {f"{n}_weight": weight for n in ("query", "key", "value")}
+    found = rw.multi_head_attention(x, heads=4, precision="bfloat16", **weights)
+    heads = [rw.split_heads(x @ weight, 4)] * 3
+    assert_same_bits(found, rw.merge_heads(by_matrices(*heads)))
+
+
+SMALL_STACK = """
+import ctypes, numpy as np, ropewalk as rw
+
+class Stack(ctypes.Structure):
+    _fields_ = [("sp", ctypes.c_void_p), ("flags", ctypes.c_int), ("size", ctypes.c_size_t)]
+
+memory = ctypes.create_string_buffer(8192)
+stack = Stack(ctypes.addressof(memory), 0, 8192)
+assert ctypes.CDLL(None).sigaltstack(ctypes.byref(stack), None) == 0
+x = np.random.default_rng(0).standard_normal((100, 20), np.float32)
+assert np.array_equal(rw.attention(x, x, x, precision="bfloat16"), rw.attention(x, x, x))
+"""
+
+
+@pytest.mark.skipif(not HAS_MATRICES, reason="this processor multiplies no matrices")
+def test_where_a_signal_stack_is_too_small_nothing_changes(run_python: RunPython) -> None:
+    assert run_python(SMALL_STACK).stderr == ""

@@ -88,7 +88,7 @@ std::optional<ComputedIn> precision_of(const py::handle& name) {
     if (name.is_none())
         return ComputedIn::own_type;
     const auto is = [&](const char* precision) {
-        return PyUnicode_CheckExact(name.ptr()) &&
+        return PyUnicode_Check(name.ptr()) &&
                PyUnicode_CompareWithASCIIString(name.ptr(), precision) == 0;
     };
     if (is("float64"))

@@ -282,6 +282,16 @@ bool raise(const Tile<T>& tile) {
     return any_masked<S, T>(smallest);
 }
 
+// What four sums of a vector's weights come to, added to those of all so far.
+template <class S, class T>
+void add_weights(const Tile<T>& tile, int at, const VectorOf<S, T> (&sums)[4]) {
+    const auto more = S::add(S::add(sums[0], sums[1]), S::add(sums[2], sums[3]));
+    for (int lane = 0; lane < Lanes<S, T>::count; lane += 8) {
+        double* const sum = tile.sum + at + lane;
+        S::put(sum, S::add(S::get(sum), eight_of<S>(more, lane)));
+    }
+}
+
 template <class S, class T>
 void weigh(const Tile<T>& tile) {
     using Vector = VectorOf<S, T>;
@@ -321,11 +331,7 @@ void weigh(const Tile<T>& tile) {
                 }
         for (int i = 0; key < keys; ++key, ++i)
             weigh_one(key, sums[i]);
-        const Vector more = S::add(S::add(sums[0], sums[1]), S::add(sums[2], sums[3]));
-        for (int lane = 0; lane < lanes; lane += 8) {
-            double* const sum = tile.sum + at + lane;
-            S::put(sum, S::add(S::get(sum), eight_of<S>(more, lane)));
-        }
+        add_weights<S, T>(tile, at, sums);
     }
 }
 

@@ -73,8 +73,7 @@ struct Power {
 };
 
 // A shorter way, of float32: x = n ln 2 + r, n in eighths, |r| <= ln 2 / 16, e^x = 2^n (1 + q(r)).
-// What is rough is within 2^-18 only.
-template <class S, bool rough = false>
+template <class S>
 struct Eighths {
     using L = Lanes<S, float>;
     using Vector = typename S::F32;
@@ -106,18 +105,11 @@ struct Eighths {
         return S::sub(sum, rounding);
     }
     static Vector rest(Vector n, Vector x) {
-        if constexpr (rough)
-            return S::fma(n, S::all(-0x1.62e43p-1F), x);
         return S::fma(n, S::all(-L::ln_2_rest), S::fma(n, S::all(-L::ln_2), x));
     }
     // By mpmath.chebyfit, but for last digits, which are such that e^x rises from float32 to
     // float32.
     void take_rest(Vector r) {
-        if constexpr (rough) {
-            q = S::fma(S::all(0x1.00200ap-1F), r, S::all(0x1.0027bap0F));
-            q = S::fma(q, r, S::all(0x1.858022p-12F));
-            return;
-        }
         q = S::fma(S::all(0x1.557e4p-3F), r, S::all(0x1.00229ap-1F));
         q = S::fma(q, r, S::all(0x1.001858p0F));
         q = S::fma(q, r, S::all(0x1.858022p-12F));
@@ -138,14 +130,7 @@ template <class S, class T>
     }
 }
 
-// The same of float32, within 2^-18.
-template <class S>
-[[gnu::always_inline]] inline typename S::F32 rough_exponential(typename S::F32 x) {
-    const Eighths<S, true> e(x);
-    return S::fma_or_zero(e.power, e.q, x, S::all(Lanes<S, float>::smallest));
-}
-
-// e^x of float64 where the result is rounded to float32: within 2^-37.7 of itself, with half
+// The same in float64 where the result is rounded to float32: within 2^-37.7 of itself, with half
 // the steps. For x from -708 to 709, or NaN.
 template <class S>
 [[gnu::always_inline]] inline typename S::F64 short_exponential(typename S::F64 x) {

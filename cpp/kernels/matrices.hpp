@@ -97,28 +97,12 @@ void multiply_keys(const Tile<float>& tile, const Rows& keys) {
 
 template <class S, class M>
 void score_matrices(const Tile<float>& tile, const Rows& keys, float scale, const Rows*) {
-    M::start(); // which takes two hundred cycles with the end, and so is done once a block
+    M::start(); // which takes two hundred cycles with its end, and so is done once a block
     with_vectors(tile.vectors, [&]<int vectors>() { multiply_keys<S, M, vectors>(tile, keys); });
     const auto by = S::all(scale);
-    const int row = 16 * tile.vectors;
-    for (int v = 0; v < tile.vectors; ++v) {
-        Extremes<S, float> even, odd;
-        const auto scale_one = [&](float* at, Extremes<S, float>& extremes) {
-            const auto logit = S::mul(by, S::get(at));
-            S::put(at, logit);
-            extremes.take(logit);
-        };
-        float* at = tile.logits + 16 * v;
-        std::int64_t key = 0;
-        for (; key + 2 <= tile.keys[v]; key += 2, at += 2 * row) {
-            scale_one(at, even);
-            scale_one(at + row, odd);
-        }
-        if (key < tile.keys[v])
-            scale_one(at, even);
-        even.join(odd);
-        even.put(tile, 16 * v);
-    }
+    for (int v = 0; v < tile.vectors; ++v)
+        change_logits<S, float>(tile, 16 * v,
+                                [&](typename S::F32 logit, double) { return S::mul(by, logit); });
 }
 
 // Weights of two keys become pairs, one row of the first halves and one of the rests, up to whole
@@ -148,33 +132,28 @@ void weigh_matrices(const Tile<float>& tile) {
                 const VectorOf<Two<S>, float> two{S::get(logits + i * row),
                                                   S::get(logits + (i + 1) * row)};
                 const VectorOf<Two<S>, float> least{maximum, maximum};
-                const auto weight = rough_exponential<Two<S>>(Two<S>::sub(two, least));
+                const auto weight = exponential<Two<S>, float>(Two<S>::sub(two, least));
                 split(i, weight.first, weight.second);
             }
         for (; key < keys || key % matrix_columns != 0; key += 4, logits += 4 * row)
             for (int i = 0; i < 4; i += 2) {
                 const auto weight = [&](int k) {
                     return key + k < keys
-                               ? rough_exponential<S>(S::sub(S::get(logits + k * row), maximum))
+                               ? exponential<S, float>(S::sub(S::get(logits + k * row), maximum))
                                : zero;
                 };
                 split(i, weight(i), weight(i + 1));
             }
-        const Vector more = S::add(S::add(sums[0], sums[1]), S::add(sums[2], sums[3]));
-        for (int lane = 0; lane < 16; lane += 8) {
-            double* const sum = tile.sum + at + lane;
-            S::put(sum, S::add(S::get(sum), eight_of<S>(more, lane)));
-        }
+        add_weights<S, float>(tile, at, sums);
     }
 }
 
-// What outputs of a vector are multiplied by: nothing counts that is less than 2^-100 of the
-// largest logit so far.
+// What outputs of a vector are multiplied by: 2^-100 where it is less, which counts as little and
+// makes no NaN of an infinite one.
 template <class S>
 typename S::F32 rescale_of(const Tile<float>& tile, int v) {
     const double* const at = tile.rescale + 16 * v;
-    const auto by = S::join(S::get(at), S::get(at + 8));
-    return S::where_less(by, S::all(0x1p-100F), S::all(0.0F), by);
+    return S::max(S::all(0x1p-100F), S::join(S::get(at), S::get(at + 8)));
 }
 
 float* outputs_of(const Tile<float>& tile, std::int64_t feature, int v) {
@@ -233,17 +212,23 @@ void accumulate_matrices(const Tile<float>& tile, const Rows& values) {
     M::stop();
 }
 
+// As matrices are multiplied, numbers below the normal ones count as 0.
+template <class S>
+typename S::F32 flushed(typename S::F32 x) {
+    const auto zero = S::all(0.0F), size = S::max(x, S::sub(zero, x));
+    return S::where_less(size, S::all(0x1p-126F), zero, x);
+}
+
 // The same where a value may be NaN or infinite: those whose logits are -inf are not read, and
-// nothing is multiplied by a rest of 0. Each sum is that of a matrix: the even ones of 32 keys,
-// then the odd ones, and both are added to it.
+// nothing is multiplied by a rest of 0. Each sum is that of a matrix, bit by bit: the even ones of
+// 32 keys, then the odd ones, and both are added to it.
 template <class S, class M>
 void accumulate_seen_matrices(const Tile<float>& tile, const Rows& values, const float* logits) {
     using Vector = typename S::F32;
     const std::int64_t row = 16 * tile.vectors;
     const auto* const first = static_cast<const std::uint16_t*>(values.first);
     const Vector zero = S::all(0.0F), masked = S::all(static_cast<float>(-infinity));
-    // `of` are the values of a feature, from a multiple of 32 keys on; part 0 are firsts of
-    // weights.
+    // `of` are a feature's values of 32 keys from `key` on; part 0 are firsts of weights.
     const auto add_matrix = [&](Vector sum, const std::uint16_t* of, std::int64_t key, int v,
                                 int part) {
         Vector sums[2] = {zero, zero};
@@ -251,20 +236,21 @@ void accumulate_seen_matrices(const Tile<float>& tile, const Rows& values, const
             const Vector pair = S::get(tile.logits + (k / 2 * 2 + part) * row + 16 * v);
             const Vector weight = k % 2 == 0 ? M::even(pair) : M::odd(pair);
             const auto bits = static_cast<std::uint32_t>(of[k - key]) << 16;
+            const Vector value = flushed<S>(S::all(__builtin_bit_cast(float, bits)));
             Vector& to = sums[k % 2];
-            Vector more = S::fma(S::all(__builtin_bit_cast(float, bits)), weight, to);
+            Vector more = flushed<S>(S::fma(value, weight, to));
             if (part == 1)
                 more = S::where_equal(weight, zero, to, more);
             to = S::where_equal(S::get(logits + k * row + 16 * v), masked, to, more);
         }
-        return S::add(S::add(sums[0], sums[1]), sum);
+        return flushed<S>(S::add(flushed<S>(S::add(sums[0], sums[1])), sum));
     };
     if (!tile.empty)
         rescale_outputs<S>(tile);
     for (std::int64_t feature = 0; feature < tile.value_dim; ++feature)
         for (int v = 0; v < tile.vectors; ++v) {
             float* const output = outputs_of(tile, feature, v);
-            Vector sum = tile.empty ? zero : S::get(output);
+            Vector sum = tile.empty ? zero : flushed<S>(S::get(output));
             const std::uint16_t* of = first + feature * matrix_columns;
             for (std::int64_t key = 0; key < tile.keys[v]; key += matrix_columns) {
                 for (int part = 0; part < 2; ++part)

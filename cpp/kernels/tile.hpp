@@ -107,10 +107,10 @@ struct AttentionKernels {
 };
 
 // Attention in float32 to keys and values that are matrices of bfloat16, sixteen rows of 32
-// elements, which some processors multiply by themselves. Queries are lanes, as ever, but pairs of
-// bfloat16; the weights of two keys become pairs too, a row of them and one of what they leave
-// over; and outputs are float32. From score to accumulate a thread uses the processor's registers
-// of matrices.
+// elements, which some processors multiply with one instruction. Queries are lanes, as ever, but
+// pairs of bfloat16; the weights of two keys become pairs too, a row of them and one of what they
+// leave over; and outputs are float32. From score to accumulate a thread uses the processor's
+// registers of matrices.
 inline constexpr std::int64_t matrix_rows = 16, matrix_columns = 32;
 struct MatrixKernels {
     // Rows of keys or queries, of that type in memory, with zeros up to whole matrices.

@@ -13,20 +13,24 @@ namespace ropewalk {
 template <class T>
 constexpr Type computed_type = std::is_same_v<T, float> ? Type::float32 : Type::float64;
 
+// No more elements of one group become matrices: keys that repeat in memory may be more than any
+// memory holds.
+constexpr double most_in_matrices = 0x1p28;
+
 // Of a group of heads that share them: side by side as T, or as matrices of bfloat16.
 template <class T>
 class Packing {
   public:
     Packing(const Kernels& kernels, const Attention& a, bool few)
         : kernels_(kernels), a_(a), matrices_(matrices_for(kernels, a, few)),
-          keys_(whole(a.keys, matrix_columns)), key_width_(whole(a.dim, matrix_columns)),
-          value_width_(whole(a.value_dim, matrix_rows)) {}
+          keys_(padded(a.keys, matrix_columns)), key_width_(padded(a.dim, matrix_columns)),
+          value_width_(padded(a.value_dim, matrix_rows)) {}
 
     // Null where no matrices are multiplied.
     const MatrixKernels* matrices() const { return matrices_; }
     // Blocks of keys may begin and end where no query sees a key before or behind, at a multiple of
     // the sums that a block keeps.
-    std::int64_t block_step() const { return whole(8, matrix_columns); }
+    std::int64_t block_step() const { return matrices_ == nullptr ? 8 : matrix_columns; }
     // Of T, that a row of queries takes, and a copy.
     std::int64_t query_width() const { return key_width_ * bytes() / size; }
     std::int64_t elements() const { return keys_ * (key_width_ + value_width_) * bytes() / size; }
@@ -46,7 +50,7 @@ class Packing {
         if constexpr (std::is_same_v<T, float>)
             if (matrices_ != nullptr) {
                 std::fill_n(to_keys + (end - begin) * query_width(),
-                            (whole(end, matrix_columns) - end) * query_width(), 0.0F);
+                            (padded(end, matrix_columns) - end) * query_width(), 0.0F);
                 matrices_->round_rows[type()](key_rows, a_.dim, words(to_keys));
                 matrices_->turn_values[type()](value_rows, a_.value_dim, words(to_values));
                 return;
@@ -71,10 +75,16 @@ class Packing {
 
     static const MatrixKernels* matrices_for(const Kernels& kernels, const Attention& a, bool few) {
         const bool wanted = std::is_same_v<T, float> && a.computed_in == ComputedIn::bfloat16;
-        return wanted && !few && a.keys > 0 && uses_matrices(kernels) ? &kernels.matrices : nullptr;
+        const std::int64_t width = up_to(matrix_columns, a.dim) + up_to(matrix_rows, a.value_dim);
+        const double elements = static_cast<double>(a.keys) * static_cast<double>(width);
+        const bool can = !few && elements > 0 && elements <= most_in_matrices;
+        return wanted && can && uses_matrices(kernels) ? &kernels.matrices : nullptr;
     }
-    std::int64_t whole(std::int64_t count, std::int64_t of) const {
-        return matrices_ == nullptr ? count : (count + of - 1) / of * of;
+    static std::int64_t up_to(std::int64_t multiple, std::int64_t count) {
+        return (count + multiple - 1) / multiple * multiple;
+    }
+    std::int64_t padded(std::int64_t count, std::int64_t multiple) const {
+        return matrices_ == nullptr ? count : up_to(multiple, count);
     }
     std::size_t type() const { return static_cast<std::size_t>(a_.type); }
     static std::uint16_t* words(float* p) { return reinterpret_cast<std::uint16_t*>(p); }

@@ -141,7 +141,7 @@ class Tiling {
     std::int64_t tiles() const { return groups() * tiles_; }
     // Tiles of one group that meet its keys together; threads get four tasks each at least.
     std::int64_t together(int threads) const {
-        if (few_ || static_cast<double>(group_elements() * std::int64_t{sizeof(T)}) <= near_bytes)
+        if (few_ || static_cast<double>(packing_.elements()) * double{sizeof(T)} <= near_bytes)
             return 1;
         return std::clamp<std::int64_t>(tiles() / (4 * threads), 1, most_together);
     }

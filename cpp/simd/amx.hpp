@@ -8,17 +8,15 @@
 
 namespace {
 
-// Assembly, for the functions of compilers take no register's number that is computed, and want
-// flags, by which other code might have such instructions too.
+// Assembly: the functions of compilers want numbers of registers as literals, not as arguments of
+// templates, and flags that would allow such instructions elsewhere too.
 struct Amx {
-    static constexpr int registers = 8;
-
     // In between this thread uses the registers.
     static void start() {
         alignas(64) std::uint8_t shape[64] = {1}; // the first of the ways to divide them
-        for (int i = 0; i < registers; ++i) {
-            shape[16 + 2 * i] = 64; // bytes of a row
-            shape[48 + i] = 16;     // rows
+        for (int i = 0; i < 8; ++i) {             // registers
+            shape[16 + 2 * i] = 64;               // bytes of a row
+            shape[48 + i] = 16;                   // rows
         }
         __asm__ volatile("ldtilecfg %0" ::"m"(shape));
     }
@@ -49,7 +47,7 @@ struct Amx {
         const __m512i low = _mm512_cvtepu16_epi32(a), high = _mm512_cvtepu16_epi32(b);
         return _mm512_castsi512_ps(_mm512_or_si512(low, _mm512_slli_epi32(high, 16)));
     }
-    // Numbers as two bfloat16 each, within 2^-16 of themselves: pairs of the first ones, and pairs
+    // Numbers as two bfloat16 each, within 2^-15 of themselves: pairs of the first ones, and pairs
     // of the rests.
     static void split(__m512 a, __m512 b, __m512& first, __m512& rest) {
         first = upper_halves(a, b);

@@ -104,11 +104,20 @@ bool has_large_first_cache() {
 #endif
 }
 
+#ifdef ROPEWALK_HAS_AMX
+constexpr int amx_registers = 18; // as Linux counts parts of a thread's state
+#endif
+
 bool has_matrices([[maybe_unused]] const Kernels& kernels) {
 #ifdef ROPEWALK_HAS_AMX
-    constexpr unsigned bfloat16 = 1U << 22, registers = 1U << 24; // of AMX
-    static const bool has_amx =
-        has(Leaf(7).d, bfloat16 | registers) && has(saved_registers(), 0x60000);
+    static const bool has_amx = [] {
+        constexpr unsigned bfloat16 = 1U << 22, matrices = 1U << 24;
+        constexpr long which_are_there = 0x1021; // ARCH_GET_XCOMP_SUPP
+        std::uint64_t there = 0;
+        return has(Leaf(7).d, bfloat16 | matrices) &&
+               syscall(SYS_arch_prctl, which_are_there, &there) == 0 &&
+               (there >> amx_registers & 1) != 0;
+    }();
     return has_amx && kernels.matrices.many.score != nullptr;
 #else
     return false;
@@ -119,8 +128,8 @@ bool uses_matrices(const Kernels& kernels) {
     if (!has_matrices(kernels))
         return false;
 #ifdef ROPEWALK_HAS_AMX
-    constexpr long ask = 0x1023, registers = 18; // ARCH_REQ_XCOMP_PERM
-    static const bool allowed = syscall(SYS_arch_prctl, ask, registers) == 0;
+    constexpr long ask = 0x1023; // ARCH_REQ_XCOMP_PERM
+    static const bool allowed = syscall(SYS_arch_prctl, ask, amx_registers) == 0;
     return allowed;
 #else
     return false;

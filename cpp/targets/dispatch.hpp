@@ -33,10 +33,11 @@ bool has_large_first_cache();
 // before it is written, rotations take .81 to 1.0, softmax .91 to .98.
 bool waits_for_second_cache();
 
-// Whether these kernels and this processor multiply matrices (AMX).
+// Whether these kernels, this processor and its system multiply matrices (AMX).
 bool has_matrices(const Kernels& kernels);
 
-// Whether they may as well: Linux wants to be asked for the registers, once for a whole process.
+// Whether they may as well: Linux wants to be asked for the registers, once for a whole process. It
+// refuses where a signal stack is too small for them, and such stacks from then on.
 bool uses_matrices(const Kernels& kernels);
 
 } // namespace ropewalk

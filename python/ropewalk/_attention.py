@@ -93,10 +93,10 @@ def attention(
         broadcasts to the leading axes.
     precision : {"float64", "bfloat16"}, optional
         "float64": compute float32 and half types in float64, and round at the end, half types by
-        way of float32. "bfloat16": multiply float32 and half types as bfloat16, to which they are
-        rounded, where the processor multiplies matrices of that (Intel's AMX; `show_config` says
-        so) and there are more than eight queries; elsewhere nothing changes, nor does float64.
-        bfloat16 takes two thirds to a third of the time then, and is computed nearly as exactly.
+        way of float32. "bfloat16": round query, key and value to bfloat16, which has 8 bits, where
+        the processor multiplies matrices of that (Intel's AMX; `show_config` says so) and there are
+        more than eight queries; elsewhere nothing changes, nor does float64. It takes three
+        quarters to a quarter of the time, and data that are bfloat16 already lose next to nothing.
     out : ndarray, optional
         Where the result goes: of its shape and dtype, sharing no memory with the arguments.
 
@@ -129,20 +129,23 @@ def attention(
     are never looked at, even where they hold NaN; NaN and infinities that a query does see follow
     IEEE rules, and a NaN or +inf logit makes the whole row NaN. A logit of -inf masks its key,
     however it came. A weight below 2**-100 of the largest (2**-1022 in float64) is 0. Values
-    larger than a 128th of the largest finite number may overflow.
+    larger than a 128th of the largest finite number may overflow; with ``precision="bfloat16"``
+    those larger than it divided by the number of keys.
 
     No array of query length times key length is made: what is needed beside the result does not
     grow with the lengths, but for a copy of the keys and values of a head, up to 2**24 elements,
-    where many queries meet them and they are of half a type or their rows lie apart, and of any
-    number with ``precision="bfloat16"``. Half types compute in float32 and round at the end.
-    float32 is summed in float32 over 128 keys and in float64 over those, so its error does not grow
-    with the number of keys: for standard normal data it is below 2e-6. Errors of float64 are at
-    most ``delta sum_j a_j |v_j - o| + (4 + 5 n / 4) 2**-53 sum_j a_j |v_j|`` with weights ``a``,
-    ``n`` keys and `delta` the error of a logit, about ``dim 2**-53 scale sum |q k|``.
+    where many queries meet them and they are of half a type or their rows lie apart. As bfloat16
+    up to 2**28 are copied; with more ``precision="bfloat16"`` changes nothing.
+
+    Half types compute in float32 and round at the end. float32 is summed in float32 over 128 keys
+    and in float64 over those, so its error does not grow with the number of keys: for standard
+    normal data it is below 2e-6. Errors of float64 are at most
+    ``delta sum_j a_j |v_j - o| + (4 + 5 n / 4) 2**-53 sum_j a_j |v_j|`` with weights ``a``, ``n``
+    keys and `delta` the error of a logit, about ``dim 2**-53 scale sum |q k|``.
 
     With ``precision="bfloat16"`` a weight is the sum of two numbers of 8 bits, within ``2**-15`` of
     itself, and all products are added in float32: bfloat16 data lose
-    ``(1.3 2**-15 + n 2**-27) sum_j a_j |v_j|`` at most beside the error of float32. Numbers below
+    ``(2**-15 + n 2**-27) sum_j a_j |v_j|`` at most beside the error of float32. Numbers below
     ``2**-126`` count as 0.
 
     The same bits whatever the number of threads, the other rows of the batch and, but for
@@ -180,7 +183,7 @@ def attention(
     plain = _core.attend_plainly(query, key, value, mask, bias, slopes, sinks, others, out, threads)
     if plain is None and out is None:  # maybe as arrays of the right types
         query, key, value = rows((query, key, value))
-        wide = precision == "float64" or query.dtype.type is np.float64
+        wide = _options.in_float64(precision) or query.dtype.type is np.float64
         mask = None if mask is None else visible(mask)
         bias = None if bias is None else additive(bias, wide=wide)
         slopes = None if slopes is None else per_head("slopes", slopes)

@@ -48,7 +48,7 @@ class Problem:
         if precision is not None:
             _options.choice("precision", precision, get_args(Precision))
         self.precision = precision
-        wide = precision == "float64" or self.dtype.type is np.float64
+        wide = _options.in_float64(precision) or self.dtype.type is np.float64
         limits: tuple[np.dtype[Any], float, float] = _FLOAT64 if wide else _FLOAT32
         self.computed, self.largest, smallest = limits
 

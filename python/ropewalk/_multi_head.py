@@ -383,7 +383,7 @@ def _attended(
 
 def computed_dtype(dtype: np.dtype[Any], options: AttentionOptions) -> np.dtype[Any]:
     """Return the dtype that projections and rotations of that data are computed in."""
-    wide = dtype == np.float64 or options.get("precision") == "float64"
+    wide = dtype == np.float64 or _options.in_float64(options.get("precision"))
     return np.dtype(np.float64 if wide else np.float32)
 
 

@@ -108,6 +108,11 @@ def choice(name: str, value: object, allowed: Sequence[str]) -> None:
         raise ValueError(msg)
 
 
+def in_float64(precision: object) -> bool:
+    """Tell whether a precision, be it one or not, says that float32 is computed in float64."""
+    return isinstance(precision, str) and precision == "float64"
+
+
 def boolean(name: str, value: object) -> bool:
     """Return True or False; nothing else is taken for one of them."""
     if isinstance(value, _BOOLEANS):
