@@ -96,7 +96,7 @@ def attention(
         way of float32. "bfloat16": round query, key and value to bfloat16, which has 8 bits, where
         the processor multiplies matrices of that (Intel's AMX; `show_config` says so) and there are
         more than eight queries; elsewhere nothing changes, nor does float64. It takes three
-        quarters to a quarter of the time, and data that are bfloat16 already lose next to nothing.
+        quarters to a third of the time, and data that are bfloat16 already lose next to nothing.
     out : ndarray, optional
         Where the result goes: of its shape and dtype, sharing no memory with the arguments.
 
