@@ -79,15 +79,15 @@ class TileQueries {
             });
         const Packing<T>& packing = tiling_.packing();
         const std::int64_t columns = packing.query_width();
-        if (packing.reads_queries())
+        const bool reads = packing.reads_queries();
+        if (reads)
             for (std::int64_t k = 0; k < stretches_; ++k) {
                 const Stretch<T>& of = room_.stretches[k];
                 packing.read_queries({data(of, of.first), a_.query.row_stride, of.end - of.first},
                                      room_.rows + of.first * columns);
             }
         each_lane(room_.starts, [&](const Stretch<T>& of, std::int64_t i) {
-            return packing.reads_queries() ? room_.rows + i * columns
-                                           : reinterpret_cast<const T*>(data(of, i));
+            return reads ? room_.rows + i * columns : reinterpret_cast<const T*>(data(of, i));
         });
         for (std::int64_t i = 0; i < padded_; i += tiling_.kernel().lanes)
             tiling_.kernel().lane.rows_to_lanes(room_.starts + i, columns, padded_,
