@@ -219,7 +219,7 @@ typename S::F32 flushed(typename S::F32 x) {
     return S::where_less(size, S::all(0x1p-126F), zero, x);
 }
 
-// The same where a value may be NaN or infinite: those whose logits are -inf are not read, and
+// To accumulate where a value may be NaN or infinite: those whose logits are -inf are not read, and
 // nothing is multiplied by a rest of 0. Each sum is that of a matrix, bit by bit: the even ones of
 // 32 keys, then the odd ones, and both are added to it.
 template <class S, class M>
