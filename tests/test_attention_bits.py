@@ -43,8 +43,11 @@ def options(queries: int = 100, keys: int = 300) -> dict[str, dict[str, Any]]:
 
 
 cases = pytest.mark.parametrize("case", options())
-# Many queries; few, whose keys are worked on in parts of 2048.
-sizes = pytest.mark.parametrize(("queries", "keys"), [(100, 300), (3, 300), (2, 5000)])
+# Many queries; few, whose keys are worked on in parts of 2048, by themselves or with those of the
+# heads that share keys.
+sizes = pytest.mark.parametrize(
+    ("queries", "keys"), [(100, 300), (3, 300), (1, 5000), (2, 5000), (4, 5000)]
+)
 
 
 @sizes
@@ -109,14 +112,40 @@ def test_every_function_gives_the_same_bits(dtype: str, case: str, queries: int,
     assert_same_bits(rw.attention_weights(*arguments[:2], **given), stages.weights)
 
 
-@pytest.mark.parametrize("queries", [1, 2, 17, 100])
+@pytest.mark.parametrize("lengths", [(300, 300, 300), (97, 5000, 2500)], ids=["", "parts"])
+@pytest.mark.parametrize("queries", [1, 2, 4, 17, 100])
 @dtypes
-def test_a_part_of_the_batch_has_the_bits_of_the_whole(dtype: str, queries: int) -> None:
+def test_a_part_of_the_batch_has_the_bits_of_the_whole(
+    dtype: str, queries: int, lengths: tuple[int, ...]
+) -> None:
+    query, key, value = data(dtype, queries=queries, keys=max(lengths))
+    whole = rw.attention(query, key, value, softcap=4.0, key_lengths=np.array(lengths))
+    for part in (slice(0, 1), slice(1, 3)):
+        some = [x[part] for x in (query, key, value)]
+        found = rw.attention(*some, softcap=4.0, key_lengths=np.array(lengths[part]))
+        assert_same_bits(found, whole[part])
+
+
+@pytest.mark.parametrize("queries", [1, 4, 17])
+@dtypes
+def test_a_part_of_the_queries_that_share_keys_has_the_bits_of_the_whole(
+    dtype: str, queries: int
+) -> None:
+    query = rows((60, queries, 20), dtype)
+    key, value = rows((3000, 20), dtype, 1), rows((3000, 18), dtype, 2)
+    given: dict[str, Any] = {"window": (100, 300), "offset": 2000}  # in two parts of the keys
+    whole = rw.attention(query, key, value, **given)
+    for part in (slice(0, 1), slice(1, 9), slice(9, 60)):
+        found = rw.attention(query[part], key, value, **given)
+        assert_same_bits(found, whole[part])
+
+
+@pytest.mark.parametrize("queries", [17, 100])
+@dtypes
+def test_a_head_alone_has_the_bits_of_heads_that_share_keys(dtype: str, queries: int) -> None:
     query, key, value = data(dtype, queries=queries)
     given: dict[str, Any] = {"causal": True, "offset": 300 - queries, "softcap": 4.0}
     whole = rw.attention(query, key, value, **given)
-    for part in (slice(0, 1), slice(1, 3)):
-        assert_same_bits(rw.attention(query[part], key[part], value[part], **given), whole[part])
     for head in range(4):
         heads = np.s_[:, head : head + 1], np.s_[:, head // 2 : head // 2 + 1]
         alone = rw.attention(query[heads[0]], key[heads[1]], value[heads[1]], **given)
@@ -246,6 +275,20 @@ def test_bits_do_not_depend_on_the_blocks_of_other_queries(
     alone = rw.attention(query[:1], key, values, window=window, offset=first)
     assert_same_bits(together[:1], alone)
     assert alone[0, 1].all()
+
+
+@pytest.mark.parametrize("width", [1, 16, 20])
+@pytest.mark.parametrize(("logit", "value"), NEAR_THE_MIDDLE)
+def test_bits_do_not_depend_on_the_keys_of_the_rest_of_the_batch(
+    logit: float, value: str, width: int
+) -> None:
+    query, key = np.ones((2, 16, 1, 1), np.float32), np.zeros((2, 1, 5000, 1), np.float32)
+    values = np.zeros((2, 1, 5000, width), np.float32)
+    key[0, 0, 1], values[0, 0, 0] = logit, float.fromhex(value)
+    together = rw.attention(query, key, values, key_lengths=[2, 5000])
+    alone = rw.attention(query[:1], key[:1], values[:1], key_lengths=2)
+    assert_same_bits(together[:1], alone)
+    assert alone.all()
 
 
 @pytest.mark.parametrize("width", [1, 16, 20])

@@ -22,8 +22,10 @@ Leading leading_of(const py::array& array, std::int64_t own, const std::vector<s
     for (auto i = static_cast<std::size_t>(missing); i < axes.size(); ++i) {
         const auto axis = static_cast<py::ssize_t>(i) - missing;
         const std::int64_t length = array.shape(axis);
-        if (length == 1)
+        if (length == 1) { // for all
+            leading.group[i] = std::max<std::int64_t>(axes[i], 1);
             continue;
+        }
         const bool heads = grouped && i + 1 == axes.size();
         require(length == axes[i] || (heads && length > 0 && axes[i] % length == 0),
                 "an array that fits the result");

@@ -9,7 +9,7 @@
 #include <cstdint>
 
 #include "kernels/attention.hpp"
-#include "kernels/logits.hpp"
+#include "kernels/decode_logits.hpp"
 #include "kernels/outputs.hpp"
 
 namespace {
@@ -231,34 +231,6 @@ void score_few_of(const Tile<T>& tile, const Rows& keys, T scale) {
     });
 }
 
-// function(place of a vector of logits, the vector), of a query; behind the last key stands
-// `behind`. To write it there, and to read then what was written piece by piece, would take longer.
-template <class S, class T, class Function>
-[[gnu::always_inline]] inline void each_vector(const Tile<T>& tile, int query, T behind,
-                                               Function function) {
-    constexpr int lanes = Lanes<S, T>::count;
-    const std::int64_t keys = tile.keys[0], whole = keys / lanes * lanes;
-    T* const logits = tile.logits + query * block_keys;
-    for (std::int64_t key = 0; key < whole; key += lanes)
-        function(logits + key, S::get(logits + key));
-    if (const unsigned rest = first_lanes(keys - whole); rest != 0)
-        function(logits + whole,
-                 S::select(rest, S::get_some(logits + whole, rest), S::all(behind)));
-}
-
-template <class S, class T>
-void find_extremes_few(const Tile<T>& tile) {
-    const auto zero = S::all(T{0});
-    for (int query = 0; query < tile.vectors; ++query) {
-        Extremes<S, T> extremes;
-        const T first = tile.logits[query * block_keys]; // changes neither
-        each_vector<S, T>(tile, query, first,
-                          [&](T*, VectorOf<S, T> logit) { extremes.take(logit); });
-        tile.largest[query] = S::largest(extremes.largest);
-        tile.smallest[query] = -S::largest(S::sub(zero, extremes.smallest));
-    }
-}
-
 template <class S, class T, class Data>
 void score_few(const Tile<T>& tile, const Rows& keys, T scale, const Rows*) {
     if (tile.dim == 64)
@@ -267,17 +239,6 @@ void score_few(const Tile<T>& tile, const Rows& keys, T scale, const Rows*) {
         score_few_of<S, T, Data, 128>(tile, keys, scale);
     else
         score_few_of<S, T, Data, 0>(tile, keys, scale);
-    find_extremes_few<S>(tile);
-}
-
-template <class S, class T>
-void cap_few(const Tile<T>& tile, T cap) {
-    const Cap<S, T> capped(cap);
-    for (int query = 0; query < tile.vectors; ++query)
-        for (std::int64_t key = 0; key < tile.keys[0]; key += Lanes<S, T>::count) {
-            T* const some = tile.logits + query * block_keys + key;
-            S::put(some, capped.of(S::get(some)));
-        }
     find_extremes_few<S>(tile);
 }
 

@@ -8,9 +8,8 @@
 
 namespace ropewalk {
 
-// Up to three vectors of queries meet blocks of keys, a query a lane. Where a head has at
-// most half a vector of queries, lanes are features, and up to sixteen queries of heads that share
-// keys meet them together.
+// Up to three vectors of queries meet blocks of keys, a query a lane. Where a head of keys has few
+// queries, lanes are features, and up to sixteen queries that share keys meet them together.
 inline constexpr std::int64_t most_vectors = 3, most_few = 16;
 inline constexpr std::int64_t block_keys = 128;
 
@@ -72,23 +71,28 @@ struct TileKernels {
     bool (*all_finite)(const Rows& rows, std::int64_t width);
 };
 
-// What makes lanes of rows of queries, what changes logits, and what ends, where lanes are queries.
+// What changes the logits of a block; rows, places and slopes are those of its queries.
+template <class T>
+struct LogitKernels {
+    // logits += bias; rows[query] holds the biases to the keys of the block.
+    void (*add_bias)(const Tile<T>& tile, const T* const* rows);
+    // logits -= slope |place - key|, keys from `first` on.
+    void (*add_slopes)(const Tile<T>& tile, double first, const double* places,
+                       const double* slopes);
+    // logits = -inf where a byte is 0; rows[query] holds those of the keys of the block.
+    void (*hide_masked)(const Tile<T>& tile, const std::uint8_t* const* rows);
+    // logits = -inf but for the keys from begin[query] up to end[query], counted in the block; of
+    // the keys from `first` up to `last`. Leaves extremes as they were.
+    void (*hide_outside)(const Tile<T>& tile, std::int64_t first, std::int64_t last, const T* begin,
+                         const T* end);
+};
+
+// What makes lanes of rows of queries, and what ends, where lanes are queries.
 template <class T>
 struct LaneKernels {
     // lanes[column * stride + row] = rows[row][column], as many rows as a vector has lanes.
     void (*rows_to_lanes)(const T* const* rows, std::int64_t columns, std::int64_t stride,
                           T* lanes);
-    // logits += bias; rows[lane] holds the biases of its query to the keys of the block.
-    void (*add_bias)(const Tile<T>& tile, const T* const* rows);
-    // logits -= slope |place - key|, keys from `first` on; every lane has its place and slope.
-    void (*add_slopes)(const Tile<T>& tile, double first, const double* places,
-                       const double* slopes);
-    // logits = -inf but for the keys from begin up to end of every lane, counted in the block; of
-    // the keys from `first` up to `last`.
-    void (*hide_outside)(const Tile<T>& tile, std::int64_t first, std::int64_t last, const T* begin,
-                         const T* end);
-    // logits = -inf where a byte is 0; rows[lane] holds those of its query.
-    void (*hide_masked)(const Tile<T>& tile, const std::uint8_t* const* rows);
     // rows[query * stride + key] = logits, of the first queries.
     void (*logits_to_rows)(const Tile<T>& tile, std::int64_t queries, std::int64_t stride, T* rows);
     // To accumulate the last block, and to divide; null where that is no faster.
@@ -101,6 +105,7 @@ struct AttentionKernels {
     // These read rows of T. Where queries are few, rows of the type that they have in memory; those
     // that are null want them converted.
     TileKernels<T> many, few[types];
+    LogitKernels<T> logits_of_many, logits_of_few;
     LaneKernels<T> lane;
     // weights = e^(logits - maximum) / sum, along one row
     void (*weigh_row)(const T* logits, std::int64_t keys, T maximum, double sum, T* weights);

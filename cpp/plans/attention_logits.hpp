@@ -36,7 +36,6 @@ class TileLogits {
 
   private:
     static constexpr T infinity = std::numeric_limits<T>::infinity();
-    static constexpr double largest = static_cast<double>(std::numeric_limits<T>::max());
 
     bool any_masked() const {
         bool any = false;
@@ -71,11 +70,11 @@ class TileLogits {
 
     void add_bias(Interval block) const {
         const std::int64_t step = tiling_.bias().key_stride;
-        if (!tiling_.few() && step == 1) {
+        if (step == 1) {
             queries_.each_lane(room_.starts, [&](const Stretch<T>& of, std::int64_t i) {
                 return queries_.bias(of, i) + block.begin;
             });
-            tiling_.kernel().lane.add_bias(tile_, room_.starts);
+            tiling_.logit_kernels().add_bias(tile_, room_.starts);
             return;
         }
         change_each(
@@ -87,24 +86,13 @@ class TileLogits {
     }
 
     void add_slopes(Interval block) const {
-        if (!tiling_.few()) {
-            queries_.each_lane(room_.places, [](const Stretch<T>& of, std::int64_t i) {
-                return static_cast<double>(of.place_of(i));
-            });
-            queries_.each_lane(room_.slopes,
-                               [](const Stretch<T>& of, std::int64_t) { return of.slope; });
-            tiling_.kernel().lane.add_slopes(tile_, static_cast<double>(block.begin), room_.places,
-                                             room_.slopes);
-            return;
-        }
-        change_each(
-            [&](const Stretch<T>& of, std::int64_t i, const Column<T>& logits, std::int64_t keys) {
-                for (std::int64_t key = 0; key < keys; ++key) {
-                    const std::int64_t away = std::abs(of.place_of(i) - block.begin - key);
-                    const double more = -of.slope * static_cast<double>(away);
-                    add(logits[key], static_cast<T>(std::clamp(more, -largest, largest)));
-                }
-            });
+        queries_.each_lane(room_.places, [](const Stretch<T>& of, std::int64_t i) {
+            return static_cast<double>(of.place_of(i));
+        });
+        queries_.each_lane(room_.slopes,
+                           [](const Stretch<T>& of, std::int64_t) { return of.slope; });
+        tiling_.logit_kernels().add_slopes(tile_, static_cast<double>(block.begin), room_.places,
+                                           room_.slopes);
     }
 
     void hide_unseen(Interval block) const {
@@ -112,38 +100,28 @@ class TileLogits {
         const auto in_block = [&](std::int64_t key) {
             return std::clamp(key - block.begin, std::int64_t{0}, keys);
         };
-        if (!tiling_.few()) {
-            queries_.each_lane(room_.begin, [&](const Stretch<T>& of, std::int64_t i) {
-                return static_cast<T>(in_block(queries_.seen(of, i).begin));
-            });
-            queries_.each_lane(room_.end, [&](const Stretch<T>& of, std::int64_t i) {
-                return static_cast<T>(in_block(queries_.seen(of, i).end));
-            });
-            const auto hide = [&](std::int64_t first, std::int64_t last) {
-                tiling_.kernel().lane.hide_outside(tile_, first, last, room_.begin, room_.end);
-            };
-            const Interval all_see = queries_.seen_by_all();
-            hide(0, in_block(all_see.begin));
-            hide(std::max(in_block(all_see.begin), in_block(all_see.end)), keys);
-            return tiling_.tile_kernels().find_extremes(tile_);
-        }
-        change_each(
-            [&](const Stretch<T>& of, std::int64_t i, const Column<T>& logits, std::int64_t) {
-                const Interval seen = queries_.seen(of, i);
-                for (std::int64_t key = 0; key < in_block(seen.begin); ++key)
-                    logits[key] = -infinity;
-                for (std::int64_t key = in_block(seen.end); key < keys; ++key)
-                    logits[key] = -infinity;
-            });
+        queries_.each_lane(room_.begin, [&](const Stretch<T>& of, std::int64_t i) {
+            return static_cast<T>(in_block(queries_.seen(of, i).begin));
+        });
+        queries_.each_lane(room_.end, [&](const Stretch<T>& of, std::int64_t i) {
+            return static_cast<T>(in_block(queries_.seen(of, i).end));
+        });
+        const auto hide = [&](std::int64_t first, std::int64_t last) {
+            tiling_.logit_kernels().hide_outside(tile_, first, last, room_.begin, room_.end);
+        };
+        const Interval all_see = queries_.seen_by_all();
+        hide(0, in_block(all_see.begin));
+        hide(std::max(in_block(all_see.begin), in_block(all_see.end)), keys);
+        tiling_.tile_kernels().find_extremes(tile_);
     }
 
     void hide_masked(Interval block) const {
         const std::int64_t step = a_.mask.key_stride;
-        if (!tiling_.few() && step == 1) {
+        if (step == 1) {
             queries_.each_lane(room_.masks, [&](const Stretch<T>& of, std::int64_t i) {
                 return queries_.mask(of, i) + block.begin;
             });
-            tiling_.kernel().lane.hide_masked(tile_, room_.masks);
+            tiling_.logit_kernels().hide_masked(tile_, room_.masks);
             return;
         }
         change_each(

@@ -21,8 +21,8 @@ constexpr double most_in_matrices = 0x1p28;
 template <class T>
 class Packing {
   public:
-    Packing(const Kernels& kernels, const Attention& a, bool few)
-        : kernels_(kernels), a_(a), matrices_(matrices_for(kernels, a, few)),
+    Packing(const Kernels& kernels, const Attention& a, bool decodes)
+        : kernels_(kernels), a_(a), matrices_(matrices_for(kernels, a, decodes)),
           keys_(padded(a.keys, matrix_columns)), key_width_(padded(a.dim, matrix_columns)),
           value_width_(padded(a.value_dim, matrix_rows)) {}
 
@@ -69,15 +69,25 @@ class Packing {
     void read(const void* x, std::int64_t count, T* y) const {
         kernels_in<T>(kernels_).read[type()](x, count, y);
     }
+    // Rows side by side as T.
+    void copy(const Rows& rows, std::int64_t width, T* to) const {
+        if (rows.stride == width)
+            return read(rows.first, rows.count * width, to);
+        const std::int64_t step = rows.stride * element_bytes(a_.type);
+        const char* from = static_cast<const char*>(rows.first);
+        for (std::int64_t row = 0; row < rows.count; ++row, from += step)
+            read(from, width, to + row * width);
+    }
 
   private:
     static constexpr std::int64_t size = sizeof(T);
 
-    static const MatrixKernels* matrices_for(const Kernels& kernels, const Attention& a, bool few) {
+    static const MatrixKernels* matrices_for(const Kernels& kernels, const Attention& a,
+                                             bool decodes) {
         const bool wanted = std::is_same_v<T, float> && a.computed_in == ComputedIn::bfloat16;
         const std::int64_t width = up_to(matrix_columns, a.dim) + up_to(matrix_rows, a.value_dim);
         const double elements = static_cast<double>(a.keys) * static_cast<double>(width);
-        const bool can = !few && elements > 0 && elements <= most_in_matrices;
+        const bool can = !decodes && elements > 0 && elements <= most_in_matrices;
         return wanted && can && uses_matrices(kernels) ? &kernels.matrices : nullptr;
     }
     static std::int64_t up_to(std::int64_t multiple, std::int64_t count) {
@@ -91,12 +101,6 @@ class Packing {
     Rows part(const Rows& rows, std::int64_t begin, std::int64_t end) const {
         const char* const first = static_cast<const char*>(rows.first);
         return {first + begin * rows.stride * element_bytes(a_.type), rows.stride, end - begin};
-    }
-    void copy(const Rows& rows, std::int64_t width, T* to) const {
-        const std::int64_t step = rows.stride * element_bytes(a_.type);
-        const char* from = static_cast<const char*>(rows.first);
-        for (std::int64_t row = 0; row < rows.count; ++row, from += step)
-            read(from, width, to + row * width);
     }
 
     const Kernels& kernels_;

@@ -42,7 +42,7 @@ class TileTask {
                 {}},
           logits_(tiling, queries_, room_, tile_), keys_(tiling.keys_of(tile)),
           values_(tiling.values_of(tile)),
-          divides_last_(!tiling.few() && a_.output != nullptr &&
+          divides_last_(!tiling.few() && a_.output != nullptr && !tiling.cuts() &&
                         tiling.packing().matrices() == nullptr &&
                         tiling.kernel().lane.accumulate_last != nullptr) {}
     TileTask(const TileTask&) = delete; // its parts refer to each other
@@ -64,7 +64,7 @@ class TileTask {
             });
         const Interval seen = queries_.find_seen();
         if constexpr (std::is_same_v<T, float>)
-            if (!tiling_.few())
+            if (!tiling_.few() && !tiling_.cuts())
                 queries_.find_one_blocks(seen, tile_);
         return {std::max(seen.begin, part.begin), std::min(seen.end, part.end)};
     }
@@ -160,8 +160,7 @@ class TileTask {
         const char* row = static_cast<const char*>(all.first) + block.begin * step;
         if (!tiling_.converts())
             return {row, all.stride, count};
-        for (std::int64_t i = 0; i < count; ++i, row += step)
-            tiling_.packing().read(row, width, converted + i * width);
+        tiling_.packing().copy({row, all.stride, count}, width, converted);
         return {converted, width, count};
     }
 

@@ -122,6 +122,12 @@ inline std::int64_t shared_by(const Attention& a) {
     return a.value_dim == 0 || shared(a.value.leading) == keys ? keys : 1;
 }
 
+// How many queries a head of keys has, by the shapes of the arrays alone: bits depend on that.
+inline std::int64_t grouped_queries(const Attention& a) {
+    const bool has_heads = a.leading.size() > 1;
+    return a.queries * (has_heads ? a.key.leading.group.back() : 1);
+}
+
 // Attention computed in T: how queries are cut into tiles, and where their data is. All queries
 // that share keys and values follow each other, head by head.
 template <class T>
@@ -129,12 +135,13 @@ class Tiling {
   public:
     Tiling(const Kernels& kernels, const Attention& attention)
         : kernels_(kernels), a_(attention), heads_(shared_by(a_)), queries_(heads_ * a_.queries),
-          few_(a_.queries <= kernel().lanes / 2), packing_(kernels_, a_, few_),
+          decodes_(a_.queries <= kernel().lanes / 2),
+          few_(decodes_ && are_few(grouped_queries(a_))), packing_(kernels_, a_, decodes_),
           most_(few_ ? std::clamp<std::int64_t>(queries_, 1, most_few) : even_tile()),
           tiles_((queries_ + most_ - 1) / most_), blocks_((a_.keys + block_keys - 1) / block_keys) {
         if (tiles() > groups() && blocks_ <= most_remembered / groups())
             finite_ = std::make_shared<FiniteBlocks>(groups() * blocks_);
-        if (few_ && a_.keys > part_keys)
+        if (cuts())
             cut_keys();
     }
 
@@ -154,6 +161,12 @@ class Tiling {
     std::int64_t queries() const { return queries_; } // that share keys and values
     std::int64_t most() const { return most_; }       // queries of a tile
     bool few() const { return few_; }                 // whether lanes are features
+    // Whether few queries a head meet so many keys that threads share these out. Shapes alone say
+    // so, for bits depend on it, though not on how many parts there are.
+    bool cuts() const {
+        return decodes_ && a_.keys > part_keys &&
+               grouped_queries(a_) < packed_tiles * most_vectors * kernel().lanes;
+    }
     // The first head of a tile, and the first of all its queries. The last queries of causal
     // attention have most to do, and come first.
     std::int64_t first_head(std::int64_t tile) const { return tile / tiles_ * heads_; }
@@ -181,7 +194,8 @@ class Tiling {
     bool packs() const {
         if (packing_.matrices() != nullptr)
             return true;
-        return !few_ && a_.keys > 0 && tiles_ >= packed_tiles && group_elements() <= most_packed &&
+        return !few_ && parts_ == 1 && a_.keys > 0 && tiles_ >= packed_tiles &&
+               group_elements() <= most_packed &&
                (a_.type != computed_type<T> || a_.key.row_stride != a_.dim ||
                 (a_.value_dim > 0 && a_.value.row_stride != a_.value_dim));
     }
@@ -256,6 +270,9 @@ class Tiling {
                 return packing_.matrices()->many;
         return few_ ? few_kernels(converts() ? computed_type<T> : a_.type) : kernel().many;
     }
+    const LogitKernels<T>& logit_kernels() const {
+        return few_ ? kernel().logits_of_few : kernel().logits_of_many;
+    }
     const Scores<T>& bias() const {
         if constexpr (std::is_same_v<T, float>)
             return a_.bias32;
@@ -305,6 +322,12 @@ class Tiling {
     const TileKernels<T>& few_kernels(Type type) const {
         return kernel().few[static_cast<std::size_t>(type)];
     }
+    // Whether lanes are features, which must be joined for each query: that pays for fewer of them
+    // where features are few, too.
+    bool are_few(std::int64_t queries) const {
+        const std::int64_t lanes = kernel().lanes;
+        return queries <= std::min(3 * lanes / 4, lanes / 4 + (a_.dim + a_.value_dim) / 32);
+    }
     // Into the parts that some query sees.
     void cut_keys() {
         Interval all{a_.keys, 0};
@@ -328,7 +351,7 @@ class Tiling {
     const Kernels& kernels_;
     const Attention& a_;
     std::int64_t heads_, queries_;
-    bool few_;
+    bool decodes_, few_; // as when a token at a time is decoded; whether lanes are features
     Packing<T> packing_;
     std::int64_t most_, tiles_, blocks_, first_part_ = 0, parts_ = 1;
     std::shared_ptr<FiniteBlocks> finite_; // where tiles share blocks, and these are not too many

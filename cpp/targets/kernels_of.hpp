@@ -65,8 +65,9 @@ constexpr ropewalk::AttentionKernels<T> attention_of() {
         {score<S, T>, cap<S, T>, find_extremes<S, T>, raise<S, T>, weigh<S, T>, accumulate<S, T>,
          accumulate_seen<S, T>, divide<S, T>, all_finite<S, T, Own>},
         {},
-        {rows_to_lanes<S, T>, add_bias<S, T>, add_slopes<S, T>, hide_outside<S, T>,
-         hide_masked<S, T>, logits_to_rows<S, T>, nullptr},
+        {add_bias<S, T>, add_slopes<S, T>, hide_masked<S, T>, hide_outside<S, T>},
+        {add_bias_few<S, T>, add_slopes_few<S, T>, hide_masked_few<S, T>, hide_outside_few<S, T>},
+        {rows_to_lanes<S, T>, logits_to_rows<S, T>, nullptr},
         weigh_row<S, T>};
     if constexpr (sizeof(T) == 4) {
         all.lane.accumulate_last = accumulate_last<S>;

@@ -237,6 +237,55 @@ struct Memory {
     }
 };
 
+// Everything that changes the logits of some queries to the keys of a block.
+template <class T>
+struct Changes {
+    std::int64_t keys;
+    std::vector<T> bias, begin, end;
+    std::vector<std::uint8_t> bytes;
+    std::vector<const T*> bias_rows;
+    std::vector<const std::uint8_t*> mask_rows;
+    std::vector<double> places, slopes;
+
+    Changes(std::size_t queries, std::int64_t keys_)
+        : keys(keys_), bias(numbers<T>(queries * static_cast<std::size_t>(keys), 4)) {
+        // Biases of every kind: what overflows beside a logit, what masks, and what does neither.
+        const auto row = static_cast<std::size_t>(keys);
+        for (std::size_t i = 0; i < bias.size(); i += 5)
+            bias[i] = i % 3 == 0 ? -std::numeric_limits<T>::infinity()
+                                 : -std::numeric_limits<T>::max() * static_cast<T>(i % 2);
+        for (std::size_t i = 0; i < bias.size(); i += row)
+            bias[i] = -std::numeric_limits<T>::infinity();
+        for (const T number : numbers<T>(bias.size(), 5))
+            bytes.push_back(number < static_cast<T>(0.7) ? std::uint8_t{1} : std::uint8_t{0});
+        for (std::size_t i = 0; i < queries; ++i) {
+            bias_rows.push_back(bias.data() + i * row);
+            mask_rows.push_back(bytes.data() + i * row);
+            places.push_back(static_cast<double>(i));
+            slopes.push_back(i % 7 == 0 ? 1e308 : 0.01 * static_cast<double>(i));
+            begin.push_back(static_cast<T>(i % 4));
+            end.push_back(static_cast<T>(i % 5 == 0 ? 2 : 20 + i % 18));
+        }
+    }
+
+    // Calls look() after each; `first` is the first key of the block.
+    template <class Look>
+    void make(const ropewalk::LogitKernels<T>& kernels,
+              const ropewalk::TileKernels<T>& tile_kernels, const Tile<T>& tile, std::int64_t first,
+              Look look) const {
+        kernels.add_bias(tile, bias_rows.data());
+        look();
+        kernels.add_slopes(tile, static_cast<double>(first), places.data(), slopes.data());
+        look();
+        kernels.hide_outside(tile, 0, 3, begin.data(), end.data());
+        kernels.hide_outside(tile, 3, keys, begin.data(), end.data());
+        tile_kernels.find_extremes(tile);
+        look();
+        kernels.hide_masked(tile, mask_rows.data());
+        look();
+    }
+};
+
 // Three vectors of queries meet two blocks of keys, the second with every change of logits. Returns
 // logits and weights of both, results and maxima.
 template <class T>
@@ -251,29 +300,7 @@ std::vector<T> attended(const Kernels& kernels) {
     Tile<T> tile = memory.tile(3, dim, value_dim, query.data(), keys);
     const std::vector<T>&logits = memory.logits, &maximum = memory.maximum;
 
-    // Biases of every kind: what overflows beside a logit, what masks, and what does neither.
-    auto bias = numbers<T>(queries * keys, 4);
-    for (std::size_t i = 0; i < bias.size(); i += 5)
-        bias[i] = i % 3 == 0 ? -std::numeric_limits<T>::infinity()
-                             : -std::numeric_limits<T>::max() * static_cast<T>(i % 2);
-    for (std::size_t i = 0; i < bias.size(); i += keys)
-        bias[i] = -std::numeric_limits<T>::infinity();
-    const auto seen = numbers<T>(queries * keys, 5);
-    std::vector<std::uint8_t> bytes;
-    for (const T number : seen)
-        bytes.push_back(number < static_cast<T>(0.7) ? std::uint8_t{1} : std::uint8_t{0});
-    std::vector<const T*> bias_rows;
-    std::vector<const std::uint8_t*> mask_rows;
-    std::vector<T> begin, end;
-    std::vector<double> places, slopes;
-    for (std::size_t i = 0; i < queries; ++i) {
-        bias_rows.push_back(bias.data() + i * keys);
-        mask_rows.push_back(bytes.data() + i * keys);
-        places.push_back(static_cast<double>(i));
-        slopes.push_back(i % 7 == 0 ? 1e308 : 0.01 * static_cast<double>(i));
-        begin.push_back(static_cast<T>(i % 4));
-        end.push_back(static_cast<T>(20 + i % 18));
-    }
+    const Changes<T> changes(queries, keys);
     std::vector<T> all;
     const auto show = [&] { // what each vector meets
         for (std::size_t i = 0; i < keys * queries; ++i)
@@ -290,16 +317,7 @@ std::vector<T> attended(const Kernels& kernels) {
         else {
             attention.many.cap(tile, T{2});
             look();
-            attention.lane.add_bias(tile, bias_rows.data());
-            look();
-            attention.lane.add_slopes(tile, static_cast<double>(first), places.data(),
-                                      slopes.data());
-            look();
-            attention.lane.hide_outside(tile, 0, keys, begin.data(), end.data());
-            attention.many.find_extremes(tile);
-            look();
-            attention.lane.hide_masked(tile, mask_rows.data());
-            look();
+            changes.make(attention.logits_of_many, attention.many, tile, first, look);
         }
         show();
         const std::vector<T> unweighed = logits;
@@ -348,7 +366,7 @@ void expect_same_last(const Kernels& kernels, int vectors, std::int64_t value_di
     const auto elements = static_cast<std::size_t>((queries + 1) * value_dim);
     for (int block = 0; block < 2; ++block) {
         attention.many.score(tile, rows, static_cast<float>(1 + block), nullptr);
-        attention.lane.hide_outside(tile, 0, keys, begin.data(), end.data());
+        attention.logits_of_many.hide_outside(tile, 0, keys, begin.data(), end.data());
         attention.many.find_extremes(tile);
         attention.many.raise(tile);
         attention.many.weigh(tile);
@@ -370,8 +388,10 @@ template <class T, std::size_t queries>
 std::vector<T> attended_by_few(const Kernels& kernels, Ahead ahead, bool large_first_cache,
                                bool waits, bool near) {
     const auto type = sizeof(T) == 4 ? ropewalk::Type::float32 : ropewalk::Type::float64;
-    const auto& few = kernels_of<T>(kernels).few[static_cast<std::size_t>(type)];
+    const auto& attention = kernels_of<T>(kernels);
+    const auto& few = attention.few[static_cast<std::size_t>(type)];
     constexpr std::int64_t dim = 19, value_dim = 37, keys = 45;
+    const Changes<T> changes(queries, keys);
     const auto query = numbers<T>(queries * dim, 1), key = numbers<T>(2 * keys * dim, 2);
     auto value = numbers<T>(2 * keys * value_dim, 3);
     value[keys * value_dim + 2] = std::numeric_limits<T>::quiet_NaN();
@@ -388,6 +408,9 @@ std::vector<T> attended_by_few(const Kernels& kernels, Ahead ahead, bool large_f
         expect_extremes(kernels, tile, queries, true);
         few.cap(tile, T{2});
         expect_extremes(kernels, tile, queries, true);
+        if (first != 0)
+            changes.make(attention.logits_of_few, few, tile, first,
+                         [&] { expect_extremes(kernels, tile, queries, true); });
         for (std::size_t i = 0; i < queries; ++i)
             memory.logits[i * block_keys] = -std::numeric_limits<T>::infinity();
         const std::vector<T> unweighed = memory.logits;
@@ -405,6 +428,37 @@ std::vector<T> attended_by_few(const Kernels& kernels, Ahead ahead, bool large_f
     few.divide(tile, queries, all.data());
     all.insert(all.end(), memory.maximum.begin(), memory.maximum.end());
     return all;
+}
+
+// What changes logits does the same whether lanes are queries or keys.
+template <class T>
+void expect_same_changes(const Kernels& kernels) {
+    const auto& attention = kernels_of<T>(kernels);
+    const auto& few = attention.few[static_cast<std::size_t>(
+        sizeof(T) == 4 ? ropewalk::Type::float32 : ropewalk::Type::float64)];
+    for (const std::int64_t keys : {1, 16, 29, 64}) {
+        const auto queries = static_cast<std::size_t>(attention.lanes);
+        const Changes<T> changes(queries, keys);
+        Memory<T> as_lanes(queries, 1), as_rows(queries, 1);
+        auto logits = numbers<T>(static_cast<std::size_t>(keys) * queries, 6);
+        logits[0] = std::numeric_limits<T>::infinity();
+        logits.back() = -std::numeric_limits<T>::infinity();
+        const auto in_row = [&](std::size_t i) { return i % queries * block_keys + i / queries; };
+        for (std::size_t i = 0; i < logits.size(); ++i)
+            as_lanes.logits[i] = as_rows.logits[in_row(i)] = logits[i];
+        std::vector<T> of_lanes, of_rows;
+        changes.make(attention.logits_of_many, attention.many,
+                     as_lanes.tile(1, 1, 1, nullptr, keys), 40, [&] {
+                         for (std::size_t i = 0; i < logits.size(); ++i)
+                             of_lanes.push_back(as_lanes.logits[i]);
+                     });
+        changes.make(attention.logits_of_few, few,
+                     as_rows.tile(static_cast<int>(queries), 1, 1, nullptr, keys), 40, [&] {
+                         for (std::size_t i = 0; i < logits.size(); ++i)
+                             of_rows.push_back(as_rows.logits[in_row(i)]);
+                     });
+        expect(same_bits(of_lanes, of_rows), kernels.isa, "other changes of logits of few queries");
+    }
 }
 
 template <class T>
@@ -455,6 +509,7 @@ void check() {
         check_turning<T>(*kernels);
         expect(same_bits(attended<T>(*kernels), attended<T>(scalar)), isa, "other results");
         expect(!has_nan(attended<T>(*kernels)), isa, "a value that no query sees shows");
+        expect_same_changes<T>(*kernels);
         expect_same_few<T, 1>(*kernels, scalar);
         expect_same_few<T, 2>(*kernels, scalar);
         expect_same_few<T, 7>(*kernels, scalar);

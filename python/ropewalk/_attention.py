@@ -150,7 +150,8 @@ def attention(
 
     The same bits whatever the number of threads, the other rows of the batch and, but for
     ``precision="bfloat16"``, the instruction set. Calls with few queries a head, up to eight (four
-    in float64), may differ in the last bits from calls with more.
+    in float64), may differ in the last bits from calls with more, and from calls with fewer of the
+    heads that share keys.
 
     References
     ----------
