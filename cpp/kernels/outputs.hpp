@@ -122,17 +122,20 @@ void logits_to_rows(const Tile<T>& tile, std::int64_t queries, std::int64_t stri
 
 // Copies rows of so many vectors side by side while they are met: where rows lie apart, their
 // vectors begin anywhere in a line, and too many of their lines share a place in the first cache.
-template <class S, int vectors>
+template <class S, int vectors, bool whole>
 struct CopyRows : Nothing {
-    static constexpr int width = vectors * Lanes<S, float>::count;
+    static constexpr int lanes = Lanes<S, float>::count, width = vectors * lanes;
     const float* from;
     std::int64_t stride;
+    unsigned held; // lanes of the last vector, unless that is whole
     float* to;
 
     void operator()(std::int64_t row, int) const {
 #pragma GCC unroll 2
-        for (int i = 0; i < width; i += Lanes<S, float>::count)
-            S::put(to + row * width + i, S::get(from + row * stride + i));
+        for (int i = 0; i < width; i += lanes) {
+            const float* const p = from + row * stride + i;
+            S::put(to + row * width + i, whole ? S::get(p) : S::get_some(p, held));
+        }
     }
 };
 
@@ -153,11 +156,13 @@ struct Factors {
 
 // Some features of the outputs of queries to the only block that they meet, as many queries at once
 // as registers hold sums, the last ones first, which meet most keys.
-template <class S, int at_once, int vectors>
+template <class S, int at_once, int vectors, bool whole>
 void average_features(const Tile<float>& tile, const Rows& values, std::int64_t queries,
                       const Factors<S>& factors, std::int64_t feature, float* rows) {
+    static_assert(whole || vectors == 1);
     constexpr int lanes = Lanes<S, float>::count, width = vectors * lanes;
     const float* const from = static_cast<const float*>(values.first) + feature;
+    const unsigned held = first_lanes(whole ? lanes : tile.value_dim - feature);
     const auto average_some = [&](std::int64_t query, const float* y, std::int64_t stride,
                                   const auto& meanwhile) __attribute__((always_inline)) {
         const std::int64_t v = query / lanes;
@@ -169,30 +174,39 @@ void average_features(const Tile<float>& tile, const Rows& values, std::int64_t 
         float* row = rows + query * tile.value_dim + feature;
 #pragma GCC unroll 8
         for (int i = 0; i < at_once; ++i, row += tile.value_dim)
-            for (int n = 0; n < vectors && query + i < queries; ++n)
-                S::put(row + n * lanes,
-                       Reciprocals<S>::times(sums.at[i][n], S::all(factors.first[query + i]),
-                                             S::all(factors.rest[query + i])));
+            for (int n = 0; n < vectors && query + i < queries; ++n) {
+                const auto mean =
+                    Reciprocals<S>::times(sums.at[i][n], S::all(factors.first[query + i]),
+                                          S::all(factors.rest[query + i]));
+                if constexpr (whole)
+                    S::put(row + n * lanes, mean);
+                else
+                    S::put_some(row, mean, held);
+            }
         return count;
     };
     std::int64_t query = (queries - 1) / at_once * at_once;
     const std::int64_t keys = tile.keys[query / lanes];
     // Rows may span so many bytes without too many of their lines in a place of the first cache.
     const std::int64_t span = tile.large_first_cache ? 2 * together_bytes : together_bytes;
-    if (keys * values.stride * std::int64_t{sizeof(float)} > span) {
+    if (!whole || keys * values.stride * std::int64_t{sizeof(float)} > span) {
         alignas(64) float copied[std::size_t{block_keys * width}];
-        const CopyRows<S, vectors> copy{{}, from, values.stride, copied};
-        std::int64_t key = average_some(query, from, values.stride, copy);
+        const CopyRows<S, vectors, whole> copy{{}, from, values.stride, held, copied};
+        std::int64_t key = 0;
+        if constexpr (whole) {
+            key = average_some(query, from, values.stride, copy);
+            query -= at_once;
+        }
         for (; key < keys; ++key)
             copy(key, 0);
-        while ((query -= at_once) >= 0)
+        for (; query >= 0; query -= at_once)
             average_some(query, copied, width, Nothing{});
     }
     for (; query >= 0; query -= at_once)
         average_some(query, from, values.stride, Nothing{});
 }
 
-// Features are lanes here, for which nothing need be transposed; there are whole vectors of them.
+// Features are lanes here, for which nothing need be transposed.
 template <class S>
 void average(const Tile<float>& tile, const Rows& values, std::int64_t queries, float* rows) {
     constexpr int lanes = Lanes<S, float>::count;
@@ -200,9 +214,11 @@ void average(const Tile<float>& tile, const Rows& values, std::int64_t queries, 
     const Factors<S> factors(tile, queries);
     std::int64_t feature = 0;
     for (; feature + vectors * lanes <= tile.value_dim; feature += vectors * lanes)
-        average_features<S, at_once, vectors>(tile, values, queries, factors, feature, rows);
-    for (; feature < tile.value_dim; feature += lanes)
-        average_features<S, at_once, 1>(tile, values, queries, factors, feature, rows);
+        average_features<S, at_once, vectors, true>(tile, values, queries, factors, feature, rows);
+    for (; feature + lanes <= tile.value_dim; feature += lanes)
+        average_features<S, at_once, 1, true>(tile, values, queries, factors, feature, rows);
+    if (feature < tile.value_dim)
+        average_features<S, at_once, 1, false>(tile, values, queries, factors, feature, rows);
 }
 
 // Sums of sixteen features, from the first on.
@@ -222,7 +238,9 @@ template <class S>
 void accumulate_last(const Tile<float>& tile, const Rows& values, std::int64_t queries,
                      float* rows) {
     constexpr int lanes = Lanes<S, float>::count;
-    if (tile.empty && tile.value_dim % lanes == 0)
+    // Lanes without a feature are worth while where there are four features for each.
+    const std::int64_t idle = (lanes - tile.value_dim % lanes) % lanes;
+    if (tile.empty && 4 * idle <= tile.value_dim)
         return average<S>(tile, values, queries, rows);
     with_vectors(tile.vectors, [&]<int vectors>() {
         Means<S, float> means[std::size_t{vectors}];
