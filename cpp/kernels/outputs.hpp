@@ -12,27 +12,34 @@ namespace {
 using ropewalk::block_keys;
 using ropewalk::together_bytes;
 
-// Sums by which outputs are divided: where they are rounded to float32 afterwards, by one
-// multiplication.
+// Sums by which outputs are divided: by one multiplication where they are rounded to float32
+// afterwards, else by a reciprocal as two numbers. Neither is 0, or 0 times infinity would be NaN.
 template <class S, class T>
 class Mean {
   public:
     Mean() = default;
     // The output of what has seen nothing is 0 already.
-    explicit Mean(typename S::F64 sum)
-        : by_(S::where_equal(sum, S::all(0.0), S::all(1.0), sum)),
-          reciprocal_(S::div(S::all(1.0), by_)) {}
+    explicit Mean(typename S::F64 sum) {
+        const auto one = S::all(1.0), by = S::where_equal(sum, S::all(0.0), one, sum);
+        reciprocal_ = S::div(one, by);
+        if constexpr (sizeof(T) == 8) {
+            const auto first = S::mul(reciprocal_, S::all(1 - 0x1p-52));
+            rest_ = S::mul(reciprocal_, S::fnma(by, first, one));
+            reciprocal_ = first;
+        }
+    }
     // Adding 0 makes -0 0.
     typename S::F64 of(typename S::F64 output) const {
+        const auto zero = S::all(0.0);
         if constexpr (sizeof(T) == 4)
-            return S::fma(output, reciprocal_, S::all(0.0));
+            return S::fma(output, reciprocal_, zero);
         else
-            return S::add(S::div(output, by_), S::all(0.0));
+            return S::fma(output, reciprocal_, S::fma(output, rest_, zero));
     }
     typename S::F64 reciprocal() const { return reciprocal_; }
 
   private:
-    typename S::F64 by_, reciprocal_;
+    typename S::F64 reciprocal_, rest_;
 };
 
 // Those of as many queries as T has lanes: output(lane) is eight of them.
