@@ -48,8 +48,8 @@ def decode(bench: Bench) -> Iterator[Figure]:
 
 
 def grouped_heads(bench: Bench) -> Iterator[Figure]:
-    """Two to eight query heads for each of 8 heads of keys; the slower limit binds."""
-    for queries in bench.of([2, 4, 8], [2, 8]):
+    """Two to 32 query heads for each of 8 heads of keys; the slower limit binds."""
+    for queries in bench.of([2, 4, 8, 32], [2, 8]):
         yield from compared(bench, queries)
 
 

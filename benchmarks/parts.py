@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import ropewalk as rw
-from benchmarks import attention, calls, decode, rotary, softmax, table
+from benchmarks import attention, calls, decode, models, rotary, softmax, table
 from benchmarks.figures import as_table, records
 from benchmarks.measure import Bench, Sizes, header
 
@@ -21,6 +21,7 @@ PARTS = {
     "options": attention.options,
     "layout": attention.layout,
     "numbers": attention.numbers,
+    "models": models.models,
     "decode": decode.decode,
     "grouped": decode.grouped_heads,
     "half-caches": decode.half_caches,

@@ -22,8 +22,9 @@ LEADS = {  # parts of whose cases others are timed too
     "causal": "attention, causal",
     "float64": "attention, full, float64",
     "bfloat16": "attention, bfloat16 inside",
+    "models": "attention of models",
     "decode": "one query a head",
-    "grouped": "2, 4 or 8 query heads a key head",
+    "grouped": "2 to 32 query heads a key head",
     "softmax": "softmax",
     "other-softmax": "softmax of other data, log-sum-exp",
     "fresh-rotary": "rotation, new result",
@@ -177,6 +178,18 @@ def pivot(
     return write
 
 
+def models(files: Files) -> str:
+    """Say how many times as fast as the fastest rival we are with shapes of models."""
+    lines: Lines = {}
+    for name, records in files.items():
+        for record in (r for threads in (1, 2) for r in measured(records, "models", threads)):
+            line = lines.setdefault((record["case"]["model"],), {})
+            line[name] = (
+                f"{line[name]}; {number(lead(record))}" if name in line else number(lead(record))
+            )
+    return markdown(["model"], lines)
+
+
 def microseconds(files: Files) -> str:
     """Say how long small calls take."""
     lines: Lines = {}
@@ -198,6 +211,7 @@ TABLES: Mapping[str, Callable[[Files], str]] = {
         "bfloat16", "tokens", ["keys", "dim"], beside("PyTorch"), threads=[1]
     ),
     "bfloat16 inside": pivot("bfloat16", "tokens", ["keys", "dim"], over, threads=[1]),
+    "models": models,
     "two threads": pivot("prefill", "tokens", ["dim"], over, [2]),
     "options": pivot("options", "option", ["dim"], over, [1], tokens=2048),
     "one query": pivot("decode", "MiB", ["queries a key head"]),
