@@ -140,6 +140,41 @@ def test_a_part_of_the_queries_that_share_keys_has_the_bits_of_the_whole(
         assert_same_bits(found, whole[part])
 
 
+@pytest.mark.parametrize("heads", [1, 8, 32])
+@dtypes
+def test_a_sink_is_joined_in_one_order_whatever_the_rest_of_the_batch_sees(
+    dtype: str, heads: int
+) -> None:
+    query = rows((2, heads, 1, 20), dtype)
+    key, value = rows((2, 1, 5000, 20), dtype, 1), rows((2, 1, 5000, 18), dtype, 2)
+    given: dict[str, Any] = {"window": (64, 64), "sinks": 3.3}
+    whole = rw.attention(query, key, value, offset=[100, 3500], **given)
+    for part, offset in ((slice(0, 1), 100), (slice(1, 2), 3500)):
+        some = [x[part] for x in (query, key, value)]
+        assert_same_bits(rw.attention(*some, offset=offset, **given), whole[part])
+        stages = rw.attention_stages(*some, offset=offset, **given)
+        assert_same_bits(stages.output, whole[part])
+
+
+@pytest.mark.parametrize("heads", [2, 5, 7, 8, 11, 14])
+@dtypes
+def test_logits_do_not_depend_on_the_width_of_values(dtype: str, heads: int) -> None:
+    query, key = rows((1, heads, 1, 64), dtype), rows((1, 1, 300, 64), dtype, 1)
+    weights = rw.attention_weights(query, key)
+    for width in (1, 64, 200):
+        value = rows((1, 1, 300, width), dtype, 2)
+        assert_same_bits(rw.attention_stages(query, key, value).weights, weights)
+
+
+@pytest.mark.parametrize("heads", [2, 32])
+@dtypes
+def test_keys_without_axes_are_those_of_axes_of_one(dtype: str, heads: int) -> None:
+    query = rows((3, heads, 2, 20), dtype)
+    key, value = rows((300, 20), dtype, 1), rows((300, 18), dtype, 2)
+    found = rw.attention(query, key, value)
+    assert_same_bits(found, rw.attention(query, key[None, None], value[None, None]))
+
+
 @pytest.mark.parametrize("queries", [17, 100])
 @dtypes
 def test_a_head_alone_has_the_bits_of_heads_that_share_keys(dtype: str, queries: int) -> None:

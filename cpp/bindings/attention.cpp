@@ -15,17 +15,16 @@ namespace ropewalk {
 
 Leading leading_of(const py::array& array, std::int64_t own, const std::vector<std::int64_t>& axes,
                    bool grouped) {
-    Leading leading{std::vector<std::int64_t>(axes.size()),
-                    std::vector<std::int64_t>(axes.size(), 1)};
+    Leading leading{std::vector<std::int64_t>(axes.size()), axes}; // the same for all
+    for (std::int64_t& group : leading.group)
+        group = std::max<std::int64_t>(group, 1);
     const std::int64_t missing = static_cast<std::int64_t>(axes.size()) - (array.ndim() - own);
     require(array.ndim() >= own && missing >= 0, "an array with no more axes than the result");
     for (auto i = static_cast<std::size_t>(missing); i < axes.size(); ++i) {
         const auto axis = static_cast<py::ssize_t>(i) - missing;
         const std::int64_t length = array.shape(axis);
-        if (length == 1) { // for all
-            leading.group[i] = std::max<std::int64_t>(axes[i], 1);
+        if (length == 1)
             continue;
-        }
         const bool heads = grouped && i + 1 == axes.size();
         require(length == axes[i] || (heads && length > 0 && axes[i] % length == 0),
                 "an array that fits the result");

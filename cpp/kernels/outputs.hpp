@@ -39,7 +39,7 @@ class Mean {
     typename S::F64 reciprocal() const { return reciprocal_; }
 
   private:
-    typename S::F64 reciprocal_, rest_;
+    typename S::F64 reciprocal_, rest_ = S::all(0.0);
 };
 
 // Those of as many queries as T has lanes: output(lane) is eight of them.

@@ -81,8 +81,8 @@ struct LogitKernels {
                        const double* slopes);
     // logits = -inf where a byte is 0; rows[query] holds those of the keys of the block.
     void (*hide_masked)(const Tile<T>& tile, const std::uint8_t* const* rows);
-    // logits = -inf but for the keys from begin[query] up to end[query], counted in the block; of
-    // the keys from `first` up to `last`. Leaves extremes as they were.
+    // logits = -inf but for the keys from begin[query] up to end[query], counted in the block: of
+    // those from `first` up to `last` at least. Leaves extremes as they were.
     void (*hide_outside)(const Tile<T>& tile, std::int64_t first, std::int64_t last, const T* begin,
                          const T* end);
 };

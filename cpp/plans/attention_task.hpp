@@ -63,6 +63,7 @@ class TileTask {
                 }
             });
         const Interval seen = queries_.find_seen();
+        // Where parts are joined, which the rest of the batch decides, all outputs are float64.
         if constexpr (std::is_same_v<T, float>)
             if (!tiling_.few() && !tiling_.cuts())
                 queries_.find_one_blocks(seen, tile_);

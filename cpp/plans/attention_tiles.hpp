@@ -122,10 +122,13 @@ inline std::int64_t shared_by(const Attention& a) {
     return a.value_dim == 0 || shared(a.value.leading) == keys ? keys : 1;
 }
 
-// How many queries a head of keys has, by the shapes of the arrays alone: bits depend on that.
+// How many queries a head of keys has that its values have too, by the shapes of the arrays alone:
+// bits depend on that.
 inline std::int64_t grouped_queries(const Attention& a) {
     const bool has_heads = a.leading.size() > 1;
-    return a.queries * (has_heads ? a.key.leading.group.back() : 1);
+    const std::int64_t group = has_heads ? a.key.leading.group.back() : 1;
+    const bool shares = a.value_dim == 0 || !has_heads || a.value.leading.group.back() == group;
+    return a.queries * (shares ? group : 1);
 }
 
 // Attention computed in T: how queries are cut into tiles, and where their data is. All queries
@@ -161,12 +164,9 @@ class Tiling {
     std::int64_t queries() const { return queries_; } // that share keys and values
     std::int64_t most() const { return most_; }       // queries of a tile
     bool few() const { return few_; }                 // whether lanes are features
-    // Whether few queries a head meet so many keys that threads share these out. Shapes alone say
-    // so, for bits depend on it, though not on how many parts there are.
-    bool cuts() const {
-        return decodes_ && a_.keys > part_keys &&
-               grouped_queries(a_) < packed_tiles * most_vectors * kernel().lanes;
-    }
+    // Whether few queries a head meet so many keys that threads share these out. The shapes say so,
+    // for bits depend on it; how many parts there are depends on what the others of the batch see.
+    bool cuts() const { return decodes_ && a_.keys > part_keys; }
     // The first head of a tile, and the first of all its queries. The last queries of causal
     // attention have most to do, and come first.
     std::int64_t first_head(std::int64_t tile) const { return tile / tiles_ * heads_; }
@@ -323,10 +323,10 @@ class Tiling {
         return kernel().few[static_cast<std::size_t>(type)];
     }
     // Whether lanes are features, which must be joined for each query: that pays for fewer of them
-    // where features are few, too.
+    // where features are few, too. The type does not matter: half types get what float32 gets.
     bool are_few(std::int64_t queries) const {
         const std::int64_t lanes = kernel().lanes;
-        return queries <= std::min(3 * lanes / 4, lanes / 4 + (a_.dim + a_.value_dim) / 32);
+        return queries <= std::min(3 * lanes / 4, lanes / 4 + a_.dim / 16);
     }
     // Into the parts that some query sees.
     void cut_keys() {
@@ -335,6 +335,8 @@ class Tiling {
             const Interval seen = seen_by_group(group);
             all = {std::min(all.begin, seen.begin), std::max(all.end, seen.end)};
         }
+        if (a_.sinks.data != nullptr) // which belong to the first part, whatever the others see
+            all.begin = 0;
         if (all.begin < all.end) {
             first_part_ = all.begin / part_keys;
             parts_ = (all.end + part_keys - 1) / part_keys - first_part_;
