@@ -184,9 +184,8 @@ def models(files: Files) -> str:
     for name, records in files.items():
         for record in (r for threads in (1, 2) for r in measured(records, "models", threads)):
             line = lines.setdefault((record["case"]["model"],), {})
-            line[name] = (
-                f"{line[name]}; {number(lead(record))}" if name in line else number(lead(record))
-            )
+            text = number(lead(record))
+            line[name] = f"{line[name]}; {text}" if name in line else text
     return markdown(["model"], lines)
 
 
