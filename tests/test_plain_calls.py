@@ -37,6 +37,7 @@ SHORT = (
     "encode_plainly",
     "attend_plainly",
     "softmax_plainly",
+    "logsumexp_plainly",
 )
 
 
@@ -252,6 +253,24 @@ def test_masked_softmax_has_the_bits_of_the_general_way(dtype: str, shape: tuple
             out = np.empty_like(x)
             assert rw.softmax(x, mask=of_mask, axis=axis, out=out) is out
             assert_same_bits(out, expected)
+
+
+@dtypes
+@pytest.mark.parametrize("shape", [(7,), (1, 1), (5, 8), (3, 7, 700)], ids=str)
+@pytest.mark.parametrize("axis", [-1, 0])
+def test_logsumexp_has_the_bits_of_the_general_way(
+    dtype: str, shape: tuple[int, ...], axis: int
+) -> None:
+    x = rows(shape, dtype)
+    spoiled = x.copy()
+    spoiled[..., -1] = np.inf
+    for data in (x, x[..., 1:], x[::-1], spoiled, np.full_like(x, 1e-4)):
+        for mask in (None, rows(shape[-1:], seed=3)[-data.shape[-1] :] > -0.5):
+            if data.size:
+                expected = general(rw.logsumexp, data, axis=axis, mask=mask)
+                actual = rw.logsumexp(data, axis=axis, mask=mask)
+                assert isinstance(actual, np.ndarray)
+                assert_same_bits(actual, expected)
 
 
 def test_the_short_way_of_a_masked_softmax_leaves_refusals_to_the_general_way() -> None:

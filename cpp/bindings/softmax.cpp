@@ -86,12 +86,38 @@ void logsumexp_arrays(const py::array& x, py::array& out, const py::object& mask
     run_unlocked([&] { logsumexp(*chosen_kernels, s, logs, threads); });
 }
 
+// As softmax_plainly, of float64 and float32.
+py::object logsumexp_plainly(const py::handle& given, const py::object& mask,
+                             const py::handle& axis, int threads) {
+    const auto along = plain_position(axis);
+    if (!along || !has_rows(given, 1))
+        return py::none();
+    const auto x = py::reinterpret_borrow<py::array>(given);
+    const std::int64_t rank = x.ndim(), place = *along < 0 ? *along + rank : *along;
+    if (!is_native_float(x.dtype()) || x.itemsize() < 4 || x.size() == 0 ||
+        x.nbytes() > small_bytes || place < 0 || place >= rank ||
+        !(mask.is_none() || is_plain_mask(mask, x)))
+        return py::none();
+    std::vector<py::ssize_t> shape(x.shape(), x.shape() + rank);
+    shape.erase(shape.begin() + place);
+    py::array sums = new_array(py::dtype::of<double>(), shape);
+    logsumexp_arrays(x, sums, mask, place, threads);
+    if (type_of(x) == Type::float64)
+        return sums;
+    py::array rounded = new_array(x.dtype(), shape);
+    const auto* const from = static_cast<const double*>(sums.data());
+    std::transform(from, from + sums.size(), static_cast<float*>(rounded.mutable_data()),
+                   [](double log) { return static_cast<float>(log); });
+    return rounded;
+}
+
 } // namespace
 
 void register_softmax(py::module_& m) {
     m.def("softmax", &softmax_arrays);
     m.def("softmax_plainly", &softmax_plainly);
     m.def("logsumexp", &logsumexp_arrays);
+    m.def("logsumexp_plainly", &logsumexp_plainly);
 }
 
 } // namespace ropewalk

@@ -188,6 +188,19 @@ void weigh_part(const T* x, std::int64_t count, T greatest, double scale, T* wei
 }
 
 template <class S>
+void weigh_part_by_guess(const float* x, std::int64_t count, float some, double scale,
+                         float* weights, double* sums) {
+    Lines none{};
+    const auto weigh = [&](const auto& weight) {
+        weigh_row<S, Copied>(x, count, weight, 2048, weights, sums, none);
+    };
+    if (scale == 1)
+        weigh(GuessedWeights<S, Unscaled<S>>(some, scale));
+    else
+        weigh(GuessedWeights<S, Scaled<S>>(some, scale));
+}
+
+template <class S>
 double total_of(const double* sums) {
     return S::sum(S::add(S::get(sums), S::get(sums + 8)));
 }

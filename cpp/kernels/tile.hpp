@@ -158,4 +158,7 @@ inline constexpr int most_sixteens = 4;
 // Parts of a row that softmax adds up begin at multiples of that.
 inline constexpr std::int64_t summed_elements = 64;
 
+// Of rows and columns that are met sixteen and more at a time, at most.
+inline constexpr std::int64_t short_length = 32;
+
 } // namespace ropewalk

@@ -233,6 +233,13 @@ class GuessedWeights {
     static bool agrees(double sum) {
         return sum >= ropewalk::Guess::least_sum && sum <= ropewalk::Guess::greatest_sum;
     }
+    static bool agrees(typename Two<S>::F64 sums) {
+        const auto between = [](typename S::F64 sum) {
+            return S::all_less(S::all(ropewalk::Guess::least_sum), sum) &&
+                   S::all_less(sum, S::all(ropewalk::Guess::greatest_sum));
+        };
+        return between(sums.first) && between(sums.second);
+    }
 
   private:
     ScaledDown<S, Scale> weight_;

@@ -74,6 +74,11 @@ struct SoftmaxElements {
     bool as_computed() const { return asked.type == own_type; }
     bool unchanged() const { return asked.mask.data == nullptr && factor == 1; }
     bool plain() const { return as_computed() && unchanged(); }
+    // Whether kernels read columns in memory itself, and write them there.
+    bool reads_columns(const Strided<void>* y) const {
+        return unchanged() && asked.x.strides.back() == 1 &&
+               (y == nullptr || y->strides.back() == 1);
+    }
     const void* at(const Strided<const void>& x, std::int64_t offset) const {
         return static_cast<const char*>(x.data) + offset * bytes;
     }
@@ -134,17 +139,23 @@ void each_part(const Part& part, Function function) {
         function(begin, std::min(most, length - begin));
 }
 
+// Whether the total of weights shows that a guess was right.
+inline bool agrees(double total) {
+    return total >= Guess::least_sum && total <= Guess::greatest_sum;
+}
+
 // A row that is read part by part.
 template <class T>
 class SoftmaxRow {
   public:
     SoftmaxRow(const SoftmaxElements<T>& all, std::int64_t index, const Strided<void>* y,
-               const SoftmaxRoom<T>& room)
+               const SoftmaxRoom<T>& room, bool streamed = false)
         : e_(all), room_(room), x_(offset_of(all.asked.leading, all.asked.x, index)),
           mask_(all.asked.mask.data == nullptr
                     ? 0
                     : offset_of(all.asked.leading, all.asked.mask, index)),
-          result_(y), y_(y == nullptr ? 0 : offset_of(all.asked.leading, *y, index)) {}
+          result_(y), y_(y == nullptr ? 0 : offset_of(all.asked.leading, *y, index)),
+          streamed_(streamed) {}
 
     // What sum_directly() adds of a part.
     void add_exponentials(std::int64_t begin, std::int64_t count) {
@@ -180,9 +191,30 @@ class SoftmaxRow {
         load(begin, count);
         greatest_ = std::max(greatest_, e_.kernel().largest(elements_, count));
     }
-    bool sum_by_guess() { return false; }
+    // As those of SoftmaxColumns.
+    bool sum_by_guess() {
+        if constexpr (std::is_same_v<T, float>) {
+            if (room_.guess.wrong >= Guess::most_wrong)
+                return false;
+            const std::int64_t some = std::min<std::int64_t>(length(), 1024);
+            load(0, some);
+            room_.guess.greatest = e_.kernel().largest(elements_, some);
+            guessed_ = true;
+            clear_sums();
+            each_part(*this,
+                      [&](std::int64_t begin, std::int64_t count) { weigh_again(begin, count); });
+            total();
+            guessed_ = agrees(total_);
+            room_.guess.wrong += guessed_ ? -std::min(1, room_.guess.wrong) : 1;
+        }
+        return guessed_;
+    }
     void weigh_again(std::int64_t begin, std::int64_t count) {
         load(begin, count);
+        if constexpr (std::is_same_v<T, float>)
+            if (guessed_)
+                return e_.kernel().weigh_by_guess(elements_, count, room_.guess.greatest, e_.scale,
+                                                  room_.weights, sums_);
         weigh(count);
     }
     void weigh(std::int64_t count) {
@@ -193,7 +225,12 @@ class SoftmaxRow {
     void store(std::int64_t begin, std::int64_t count) {
         e_.kernel().share(room_.weights, count, total_, room_.weights);
         void* const to = e_.at(*result_, y_ + begin * result_->step);
-        if (result_->step == 1) {
+        if (streamed_) {
+            if (counts_ != nullptr)
+                e_.kernel().hide(room_.weights, counts_, count, T{0}, room_.weights);
+            stream(reinterpret_cast<const char*>(room_.weights), count * e_.bytes,
+                   static_cast<char*>(to));
+        } else if (result_->step == 1) {
             e_.write(room_.weights, counts_, count, to);
         } else {
             e_.write(room_.weights, counts_, count, room_.packed);
@@ -210,11 +247,23 @@ class SoftmaxRow {
     const double* totals() const { return &total_; }
 
   private:
+    // Lines that are whole pass the cache by.
+    void stream(const char* from, std::int64_t bytes, char* to) const {
+        const auto head = std::min(bytes, -reinterpret_cast<std::intptr_t>(to) & (line_bytes - 1));
+        const std::int64_t lines = (bytes - head) / line_bytes, end = head + lines * line_bytes;
+        std::copy_n(from, head, to);
+        Lines whole{from + head, to + head, lines};
+        e_.kernels.stream(whole);
+        std::copy_n(from + end, bytes - end, to + end);
+    }
+
     const SoftmaxElements<T>& e_;
     const SoftmaxRoom<T>& room_;
     std::int64_t x_, mask_;
     const Strided<void>* result_;
     std::int64_t y_;
+    bool streamed_;
+    bool guessed_ = false;
     const T* elements_ = nullptr;
     const std::uint8_t* counts_ = nullptr;
     T greatest_ = static_cast<T>(-HUGE_VAL);
@@ -237,9 +286,7 @@ class SoftmaxColumns {
           width_(sixteens_ * side_by_side),
           lanes_(static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(
               std::clamp<std::int64_t>(all.asked.length, 1, side_by_side))))),
-          whole_(all.unchanged() && all.asked.x.strides.back() == 1 &&
-                 (y == nullptr || y->strides.back() == 1)),
-          x_(offset_of(all.asked.leading, all.asked.x, index)),
+          whole_(all.reads_columns(y)), x_(offset_of(all.asked.leading, all.asked.x, index)),
           mask_(all.asked.mask.data == nullptr
                     ? 0
                     : offset_of(all.asked.leading, all.asked.mask, index)),
@@ -272,10 +319,8 @@ class SoftmaxColumns {
                 weigh_by_guess(begin, count);
             });
             total();
-            guessed_ = std::all_of(totals_, totals_ + columns_, [](double sum) {
-                return sum >= Guess::least_sum && sum <= Guess::greatest_sum;
-            });
-            guess_.wrong = guessed_ ? std::max(0, guess_.wrong - 1) : guess_.wrong + 1;
+            guessed_ = std::all_of(totals_, totals_ + columns_, agrees);
+            guess_.wrong += guessed_ ? -std::min(1, guess_.wrong) : 1;
             guess_.made = guessed_;
         }
         return guessed_;

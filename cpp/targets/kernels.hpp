@@ -31,6 +31,10 @@ struct SoftmaxKernels {
     T (*largest)(const T* x, std::int64_t count);
     void (*weigh)(const T* x, std::int64_t count, T greatest, double scale, T* weights,
                   double* sums);
+    // The same where it is guessed that the greatest element is not far from `some`; the total says
+    // whether that was right. Null where Guess knows no weights of T.
+    void (*weigh_by_guess)(const T* x, std::int64_t count, float some, double scale, T* weights,
+                           double* sums);
     // y = weights times 1 / total, or 0 where nothing was summed.
     void (*share)(const T* weights, std::int64_t count, double total, T* y);
 
@@ -41,14 +45,19 @@ struct SoftmaxKernels {
     // Elements become weights.
     void (*weigh_columns)(T* elements, std::int64_t count, int sixteens, const T* greatest,
                           double scale, double* sums);
-    // Both at once, where it is guessed that no column's greatest element is far from `some`; their
-    // totals say whether that was right. Null where Guess knows no weights of T.
+    // Both at once, by a guess as above.
     void (*weigh_columns_by_guess[types])(const void* x, std::int64_t step, std::int64_t count,
                                           std::int64_t columns, float some, double scale,
                                           float* weights, double* sums);
     // y may be weights of T.
     void (*share_columns[types])(const T* weights, std::int64_t count, std::int64_t columns,
                                  const double* totals, void* y, std::int64_t step);
+    // All of it, of rows or columns of at most short_length; y may be x.
+    void (*short_rows)(const T* x, std::int64_t x_stride, T* y, std::int64_t y_stride,
+                       std::int64_t rows, std::int64_t length, double scale, Guess& guess);
+    void (*short_columns[types])(const void* x, std::int64_t x_step, void* y, std::int64_t y_step,
+                                 std::int64_t length, std::int64_t columns, double scale,
+                                 Guess& guess);
 };
 
 // What computes in T, on data of types in memory.

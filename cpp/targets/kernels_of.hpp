@@ -8,6 +8,7 @@
 #include "kernels/logits.hpp"
 #include "kernels/outputs.hpp"
 #include "kernels/rotary.hpp"
+#include "kernels/short_columns.hpp"
 #include "kernels/sincos.hpp"
 #include "kernels/softmax_columns.hpp"
 #include "targets/kernels.hpp"
@@ -92,13 +93,18 @@ constexpr ropewalk::SoftmaxKernels<T> softmax_of() {
         hide_elements<S, T>,
         largest_element<S, T>,
         weigh_part<S, T>,
+        nullptr,
         share_elements<S, T>,
         {load_columns<S, T, F32>, load_columns<S, T, F16>, load_columns<S, T, BF16>},
         weigh_columns<S, T>,
         {},
-        {share_columns<S, T, F32>, share_columns<S, T, F16>, share_columns<S, T, BF16>}};
+        {share_columns<S, T, F32>, share_columns<S, T, F16>, share_columns<S, T, BF16>},
+        softmax_short_rows<S, T>,
+        {softmax_short_columns<S, T, F32>, softmax_short_columns<S, T, F16>,
+         softmax_short_columns<S, T, BF16>}};
     if constexpr (sizeof(T) == 4) {
         all.weigh_row = weigh_one<S, T>;
+        all.weigh_by_guess = weigh_part_by_guess<S>;
         all.weigh_columns_by_guess[static_cast<int>(Type::float32)] =
             weigh_columns_by_guess<S, F32>;
         all.weigh_columns_by_guess[static_cast<int>(Type::float16)] =
@@ -108,6 +114,7 @@ constexpr ropewalk::SoftmaxKernels<T> softmax_of() {
     } else {
         all.load_columns[static_cast<int>(Type::float64)] = load_columns<S, T, F64>;
         all.share_columns[static_cast<int>(Type::float64)] = share_columns<S, T, F64>;
+        all.short_columns[static_cast<int>(Type::float64)] = softmax_short_columns<S, T, F64>;
     }
     return all;
 }

@@ -78,6 +78,9 @@ def logsumexp(
     threads: int,
     /,
 ) -> None: ...
+def logsumexp_plainly(
+    x: object, mask: object, axis: object, threads: int, /
+) -> NDArray[Any] | None: ...
 
 class Turns:
     def __init__(self, words: bytes, axes: int, /) -> None: ...

@@ -163,12 +163,16 @@ def logsumexp(x: ArrayLike, /, *, axis: int = -1, mask: ArrayLike | None = None)
     >>> round(float(rw.logsumexp([1000, 1000])), 4)  # 1000 + log 2
     1000.6931
     """
+    threads = get_num_threads()
+    plain = _core.logsumexp_plainly(x, mask, axis, threads)
+    if plain is not None:
+        return plain
     array = _arrays.data("x", x)
     along = _arrays.axis_of(axis, array)
     counts = _counts(mask, array)
     sums = _results.empty(array.shape[:along] + array.shape[along + 1 :])
     if sums.size:
-        _core.logsumexp(_arrays.aligned(array), sums, counts, along, get_num_threads())
+        _core.logsumexp(_arrays.aligned(array), sums, counts, along, threads)
     with np.errstate(all="ignore"):
         return sums.astype(array.dtype, copy=False)
 
