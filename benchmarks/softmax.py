@@ -35,7 +35,7 @@ def torch_softmax(x: Array, out: Array) -> Call | None:
     return call
 
 
-def onnx_softmax(x: Array, threads: int) -> Call | None:
+def onnx_softmax(x: Array, threads: int, axis: int = -1) -> Call | None:
     try:
         from onnx import TensorProto, helper
     except ModuleNotFoundError:
@@ -43,7 +43,7 @@ def onnx_softmax(x: Array, threads: int) -> Call | None:
     described = [
         helper.make_tensor_value_info(name, TensorProto.FLOAT, x.shape) for name in ("x", "y")
     ]
-    node = helper.make_node("Softmax", ["x"], ["y"])
+    node = helper.make_node("Softmax", ["x"], ["y"], axis=axis)
     graph = helper.make_graph([node], "softmax", described[:1], described[1:])
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 23)], ir_version=10)
     session = onnx_session(model.SerializeToString(), threads)
@@ -87,8 +87,11 @@ def softmax(bench: Bench) -> Iterator[Figure]:
 
 OTHERS: Mapping[str, Any] = {  # shapes of 1 MiB in float32, and the axis
     "rows of 4": ((65536, 4), -1),
+    "rows of 10": ((26214, 10), -1),
     "rows of 64": ((4096, 64), -1),
     "rows of 1024": ((256, 1024), -1),
+    "one row": ((1, 262144), -1),
+    "10 classes of pixels": ((8, 10, 57, 57), 1),
     "a middle axis": ((8, 64, 16, 32), 1),
     "masked": ((256, 1024), -1),
 }
@@ -135,6 +138,8 @@ def others(bench: Bench) -> Iterator[Figure]:
                     "NumPy": partial(in_numpy, function, x, axis, mask),
                     "PyTorch": in_torch(function, x, axis, mask),
                 }
+                if (function, dtype) == ("softmax", "float32") and mask is None:
+                    made["ONNX Runtime"] = onnx_softmax(x, bench.threads, axis)
                 calls = {rival: call for rival, call in made.items() if call}
                 exact = in_numpy(function, x.astype(np.float64), axis, mask)
                 check(ours(), exact, 4 * unit(dtype) * np.abs(exact).max())
