@@ -172,6 +172,24 @@ def test_whole_floats_are_the_integers_that_they_are(
     assert_same_bits(rw.sinusoidal_encoding(floats, dim, **options), table)
 
 
+@dtypes
+@pytest.mark.parametrize("count", [1, 7, 8, 9, 255, 257, 600])
+def test_a_table_of_one_pair_is_the_first_pair_of_a_wider_one(dtype: str, count: int) -> None:
+    """Its lanes are positions, and not pairs."""
+    rng = np.random.default_rng(count)
+    odd = np.array([0, -0.0, 5e-324, 2.0**-1022, 0.1, -0.7, LARGEST, -LARGEST, LARGEST / 2 + 0.5])
+    reals = np.resize(odd, count) if count < 10 else rng.standard_normal(count) * 1e4
+    reals[count // 2] = 0
+    for positions in (reals, reals.astype(np.float32), reals.astype(np.int64), range(count)):
+        wide = rw.sinusoidal_encoding(positions, 4, dtype=DTYPES[dtype])
+        assert_same_bits(rw.sinusoidal_encoding(positions, 2, dtype=DTYPES[dtype]), wide[:, :2])
+        tables = rw.rotary_tables(positions, 4, dtype=DTYPES[dtype])
+        for one, two in zip(
+            rw.rotary_tables(positions, 2, dtype=DTYPES[dtype]), tables, strict=True
+        ):
+            assert_same_bits(one, two[:, :1])
+
+
 @given(st.one_of(ranges(), mixed), widths, st.sampled_from(list(DTYPES)))
 def test_the_encoding_of_minus_p_has_the_negated_sines(
     positions: range | NDArray[np.int64], dim: int, dtype: str

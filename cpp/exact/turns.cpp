@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 #include <cstddef>
 
 namespace ropewalk {
@@ -118,10 +117,11 @@ Position Position::of(std::int64_t value) {
 }
 
 Position Position::of(double value) {
-    int exponent = 0;
-    const double fraction = std::frexp(std::fabs(value), &exponent);
-    auto magnitude = static_cast<std::uint64_t>(std::ldexp(fraction, 53));
-    exponent -= 53;
+    // Numbers below the normal ones have the exponent of the least of these, and no bit before it.
+    const auto bits = std::bit_cast<std::uint64_t>(value);
+    const int field = static_cast<int>(bits >> 52 & 0x7ff);
+    std::uint64_t magnitude = (bits & 0x000fffffffffffff) | std::uint64_t{field != 0} << 52;
+    int exponent = std::max(field, 1) - 1075;
     if (exponent >= 0) {
         magnitude <<= exponent;
         exponent = 0;

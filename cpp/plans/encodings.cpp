@@ -58,15 +58,17 @@ void fill_progression(const Filling& filling, Stores stores, int threads) {
 }
 
 void fill_one_by_one(const Filling& filling, int threads) {
-    const bool in_array = filling.positions.in_array();
-    if (in_array && filling.table.rows >= shortest_progression)
+    const bool in_array = filling.positions.in_array(), one_pair = filling.has_one_pair();
+    if (in_array && !one_pair && filling.table.rows >= shortest_progression)
         filling.grouped->unit_rows(filling.precision()); // before tasks run
     constexpr std::int64_t task_rows = GroupedFrequencies::super_rows;
     run_fillings(filling, (filling.table.rows + task_rows - 1) / task_rows, threads,
                  [&](std::int64_t task, const Workspace& workspace) {
                      const std::int64_t begin = task * task_rows;
                      const std::int64_t end = std::min(begin + task_rows, filling.table.rows);
-                     if (in_array)
+                     if (one_pair)
+                         filling.fill_pair(begin, end);
+                     else if (in_array)
                          fill_stretches(filling, begin, end, workspace);
                      else
                          filling.fill_rows(begin, end, workspace);

@@ -74,6 +74,24 @@ void Filling::fill_rows(std::int64_t begin, std::int64_t end, const Workspace& w
     }
 }
 
+bool Filling::has_one_pair() const {
+    return table.pairs == 1 && table.row_stride == (layout == Layout::apart ? 1 : 2);
+}
+
+void Filling::fill_pair(std::int64_t begin, std::int64_t end) const {
+    constexpr std::int64_t most = GroupedFrequencies::most_evaluated;
+    alignas(64) double values[4 * most];
+    const std::int64_t stride = group_pairs * (precision() == Precision::plain ? 2 : 4);
+    for (; begin < end; begin += most) {
+        Filling row = part(begin, positions.part(begin, std::min(most, end - begin)));
+        row.of_rows = true;
+        row.table.pairs = row.table.rows;
+        row.table.rows = 1;
+        grouped->evaluate_pair(row.positions, 0, row.table.pairs, precision(), factor, values);
+        kernel(Stores::cached).fill_row(values, stride, row.table, 0, &row);
+    }
+}
+
 void Filling::fill_row(const double* values, std::int64_t stride, std::int64_t row,
                        Stores stores) const {
     if (is_origin(row))
@@ -168,6 +186,11 @@ void Filling::fill_lanes(const Exact* self, std::int64_t row, std::int64_t group
         const std::int64_t lane = group * group_pairs + i;
         if ((lanes >> i & 1U) == 0 || lane >= pairs)
             continue;
+        if (filling.of_rows) {
+            const SineCosine value = filling.frequencies.exact(filling.positions, lane, 0);
+            filling.fill_lane(scaled(value, filling.factor), 0, lane);
+            continue;
+        }
         const std::int64_t pair = (lane + filling.shift) % pairs;
         const SineCosine value = filling.frequencies.exact(
             filling.positions, pair < filling.shift ? row + 1 : row, pair);

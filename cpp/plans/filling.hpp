@@ -20,7 +20,8 @@ struct Filling : Exact {
     Type type;
     Layout layout;
     Table table;
-    int shift = 0; // see GroupedFrequencies
+    int shift = 0;        // see GroupedFrequencies
+    bool of_rows = false; // lanes are the rows of one pair
     const GroupedFrequencies* grouped;
 
     Filling(const Kernels& kernels, const Frequencies& frequencies, const Positions& positions,
@@ -41,6 +42,9 @@ struct Filling : Exact {
     Filling shifted(int by) const;
 
     void fill_rows(std::int64_t begin, std::int64_t end, const Workspace& workspace) const;
+    // Where the table has one pair, and rows without gaps, positions are lanes.
+    bool has_one_pair() const;
+    void fill_pair(std::int64_t begin, std::int64_t end) const;
     // One row from its values, whose groups are `stride` doubles apart.
     void fill_row(const double* values, std::int64_t stride, std::int64_t row, Stores stores) const;
     // The pairs of all rows from those of the table on, up to `pairs`, which do not move.

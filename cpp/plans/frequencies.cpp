@@ -41,12 +41,10 @@ GroupedFrequencies::GroupedFrequencies(const Kernels& kernels, const std::vector
 void GroupedFrequencies::evaluate(const Positions& positions, std::int64_t index,
                                   Precision precision, double factor, double* row) const {
     // Many groups a call, so that the processor can work at several at a time.
-    constexpr std::int64_t chunk = 256;
-    std::uint64_t high[chunk], low[chunk];
-    const bool plain = precision == Precision::plain;
-    const std::int64_t per_lane = plain ? 2 : 4;
-    for (std::int64_t begin = 0; begin < lanes_; begin += chunk) {
-        const std::int64_t end = std::min(begin + chunk, lanes_);
+    std::uint64_t high[most_evaluated], low[most_evaluated];
+    const std::int64_t per_lane = precision == Precision::plain ? 2 : 4;
+    for (std::int64_t begin = 0; begin < lanes_; begin += most_evaluated) {
+        const std::int64_t end = std::min(begin + most_evaluated, lanes_);
         for (int axis = 0; axis < axes_; ++axis) {
             const Frequency* const frequencies = frequencies_.data() + axis * lanes_;
             const auto add = [&](Position position, std::int64_t from, std::int64_t to) {
@@ -63,15 +61,37 @@ void GroupedFrequencies::evaluate(const Positions& positions, std::int64_t index
             if (own_end < end)
                 add(positions.at(std::min(index + 1, positions.count - 1), axis), own_end, end);
         }
-        const std::int64_t groups = (end - begin) / group_pairs;
-        double* const at = row + begin * per_lane;
-        if (plain)
-            kernels_.evaluate_plain_row(high, groups, at);
-        else
-            kernels_.evaluate_precise_row(high, low, groups, at);
-        if (factor != 1.0)
-            (plain ? kernels_.scale_plain_row : kernels_.scale_precise_row)(factor, groups, at);
+        evaluate_turns(high, low, (end - begin) / group_pairs, precision, factor,
+                       row + begin * per_lane);
     }
+}
+
+void GroupedFrequencies::evaluate_pair(const Positions& positions, std::int64_t index,
+                                       std::int64_t count, Precision precision, double factor,
+                                       double* row) const {
+    std::uint64_t high[most_evaluated], low[most_evaluated];
+    const std::int64_t groups = (count + group_pairs - 1) / group_pairs;
+    for (std::int64_t lane = 0; lane < groups * group_pairs; ++lane) {
+        LeadingTurns turns{};
+        for (int axis = 0; axis < axes_; ++axis)
+            turns = turns + leading_turns(positions.at(index + std::min(lane, count - 1), axis),
+                                          frequencies_[static_cast<std::size_t>(axis * lanes_)]);
+        high[lane] = turns.high;
+        low[lane] = turns.low;
+    }
+    evaluate_turns(high, low, groups, precision, factor, row);
+}
+
+void GroupedFrequencies::evaluate_turns(const std::uint64_t* high, const std::uint64_t* low,
+                                        std::int64_t groups, Precision precision, double factor,
+                                        double* row) const {
+    const bool plain = precision == Precision::plain;
+    if (plain)
+        kernels_.evaluate_plain_row(high, groups, row);
+    else
+        kernels_.evaluate_precise_row(high, low, groups, row);
+    if (factor != 1.0)
+        (plain ? kernels_.scale_plain_row : kernels_.scale_precise_row)(factor, groups, row);
 }
 
 GroupedFrequencies::Rows GroupedFrequencies::rows(std::int64_t step, Precision precision) const {

@@ -35,6 +35,10 @@ class GroupedFrequencies {
     // next position, where there is one.
     void evaluate(const Positions& positions, std::int64_t index, Precision precision,
                   double factor, double* row) const;
+    // The same of the only pair, at `count` positions from that index on: lanes are positions.
+    static constexpr std::int64_t most_evaluated = 256;
+    void evaluate_pair(const Positions& positions, std::int64_t index, std::int64_t count,
+                       Precision precision, double factor, double* row) const;
 
     // Rows at 1 .. reach steps, and at 0, 1, .. super_blocks - 1 blocks of steps.
     struct Rows {
@@ -47,6 +51,9 @@ class GroupedFrequencies {
     const Rows& unit_rows(Precision precision) const;
 
   private:
+    void evaluate_turns(const std::uint64_t* high, const std::uint64_t* low, std::int64_t groups,
+                        Precision precision, double factor, double* row) const;
+
     const Kernels& kernels_;
     int axes_;
     std::int64_t lanes_;                 // up to a whole group, the last ones again
