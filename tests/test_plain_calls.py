@@ -255,6 +255,21 @@ def test_masked_softmax_has_the_bits_of_the_general_way(dtype: str, shape: tuple
             assert_same_bits(out, expected)
 
 
+def test_softmax_of_arrays_is_plain(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = rows((5, 8), "float32")
+    called: list[object] = []
+    monkeypatch.setattr(_core, "softmax", lambda *_: called.append(None))
+    monkeypatch.setattr(_core, "logsumexp", lambda *_: called.append(None))
+    for data in (x, x.astype(np.float64)):
+        rw.softmax(data, axis=0, mask=x > -0.5)
+        rw.logsumexp(data, axis=0, mask=x > -0.5)
+    rw.softmax(x.astype(np.float16), scale=-0.3)
+    assert not called
+    rw.softmax(x.tolist())
+    rw.logsumexp(x.tolist())
+    assert len(called) == 2
+
+
 @dtypes
 @pytest.mark.parametrize("shape", [(7,), (1, 1), (5, 8), (3, 7, 700)], ids=str)
 @pytest.mark.parametrize("axis", [-1, 0])

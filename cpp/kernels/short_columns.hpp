@@ -11,7 +11,7 @@
 
 namespace {
 
-// So many columns at a time, of that length at most.
+// Up to at_once(length) columns.
 template <class S, class T, class Data>
 class ShortColumns {
     using W = Sixteen<S, T>;
@@ -67,14 +67,13 @@ class ShortColumns {
         if constexpr (sizeof(T) == sizeof(float)) {
             if (guess.wrong >= ropewalk::Guess::most_wrong)
                 return false;
-            if (!guess.made)
-                guess.greatest = S::largest(get(0, 0));
-            guess.made = scale == 1 ? agrees(GuessedWeights<S, Unscaled<S>>(guess.greatest, scale))
-                                    : agrees(GuessedWeights<S, Scaled<S>>(guess.greatest, scale));
-            if (!guess.made)
-                ++guess.wrong;
-            else if (guess.wrong > 0)
-                --guess.wrong;
+            if (!guess.made) {
+                const Vector nothing = W::all(-__builtin_inff());
+                guess.greatest = S::largest(W::select(lanes(0), get(0, 0), nothing));
+            }
+            guess.made = with_guess<S>(guess.greatest, scale,
+                                       [&](const auto& weight) { return agrees(weight); });
+            learn(guess, guess.made);
             return guess.made;
         }
         return false;
@@ -159,8 +158,8 @@ void softmax_short_rows(const T* x, std::int64_t x_stride, T* y, std::int64_t y_
         const std::int64_t count = rows - first < most ? rows - first : most;
         for (std::int64_t row = 0; row < count; row += lanes) {
             const T* from[std::size_t{lanes}];
-            for (std::int64_t i = row; i < row + lanes;
-                 ++i) // the last row stands for what is missing
+            // The last row stands for what is missing.
+            for (std::int64_t i = row; i < row + lanes; ++i)
                 from[i - row] = x + (first + (i < count ? i : count - 1)) * x_stride;
             rows_to_lanes<S, T>(from, length, most, turned + row);
         }

@@ -191,13 +191,9 @@ template <class S>
 void weigh_part_by_guess(const float* x, std::int64_t count, float some, double scale,
                          float* weights, double* sums) {
     Lines none{};
-    const auto weigh = [&](const auto& weight) {
+    with_guess<S>(some, scale, [&](const auto& weight) {
         weigh_row<S, Copied>(x, count, weight, 2048, weights, sums, none);
-    };
-    if (scale == 1)
-        weigh(GuessedWeights<S, Unscaled<S>>(some, scale));
-    else
-        weigh(GuessedWeights<S, Scaled<S>>(some, scale));
+    });
 }
 
 template <class S>
@@ -296,8 +292,6 @@ weigh_rows(const T* x, std::int64_t x_stride, T* weights, std::int64_t stride, s
             guess.made = true;
         }
         const auto weigh = [&](const auto& weight) __attribute__((always_inline)) {
-            if (guess.wrong >= ropewalk::Guess::most_wrong)
-                return;
             for (std::int64_t i = 0; i < rows; ++i)
                 weigh_by_guess<S, Meanwhile>(x + i * x_stride, length, weight, weights + i * stride,
                                              lanes[i], meanwhile);
@@ -306,10 +300,8 @@ weigh_rows(const T* x, std::int64_t x_stride, T* weights, std::int64_t stride, s
                 sums[i] = weight.agrees(sum) ? sum : 0;
             }
         };
-        if (scale == 1)
-            weigh(GuessedWeights<S, Unscaled<S>>(guess.greatest, scale));
-        else
-            weigh(GuessedWeights<S, Scaled<S>>(guess.greatest, scale));
+        if (guess.wrong < ropewalk::Guess::most_wrong)
+            with_guess<S>(guess.greatest, scale, weigh);
     }
     const auto each_left = [&](auto function) {
         for (std::int64_t i = 0; i < rows; ++i)
@@ -324,10 +316,7 @@ weigh_rows(const T* x, std::int64_t x_stride, T* weights, std::int64_t stride, s
         ++wrong;
     });
     // To begin a row again costs eight times as much as to look for its greatest element.
-    if (8 * wrong > rows)
-        ++guess.wrong;
-    else if (guess.wrong > 0)
-        --guess.wrong;
+    learn(guess, 8 * wrong <= rows);
     each_left([&](std::int64_t i) {
         Two<S>::put(lanes[i], Two<S>::all(0.0));
         weigh_elements<S, Meanwhile>(x + i * x_stride, length, greatest[i], scale,
@@ -336,8 +325,8 @@ weigh_rows(const T* x, std::int64_t x_stride, T* weights, std::int64_t stride, s
     each_left([&](std::int64_t i) { sums[i] = total_of<S>(lanes[i]); });
 }
 
-// Whole rows, several short ones at a time. Weights are where the result will be, unless x is
-// there, or rows are so short that stores and loads of several would meet in a vector.
+// Whole rows, several at a time that are not long. Weights are where the result will be, unless x
+// is there.
 template <class S, class T>
 void softmax_rows(const T* x, std::int64_t x_stride, T* y, std::int64_t y_stride, std::int64_t rows,
                   std::int64_t length, double scale, T* room, ropewalk::Guess& guess,
@@ -345,7 +334,7 @@ void softmax_rows(const T* x, std::int64_t x_stride, T* y, std::int64_t y_stride
     constexpr std::int64_t elements = ropewalk::together_bytes / sizeof(T);
     const std::int64_t some = elements / length < most_rows ? elements / length : most_rows;
     const std::int64_t at_once = some < 1 ? 1 : some;
-    const bool apart = x == y || length < 2 * softmax_lanes;
+    const bool apart = x == y;
     const std::int64_t stride = apart ? length : y_stride;
     for (std::int64_t first = 0; first < rows; first += at_once) {
         const std::int64_t now = rows - first < at_once ? rows - first : at_once;

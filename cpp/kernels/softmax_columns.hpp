@@ -151,10 +151,7 @@ void weigh_columns_by_guess(const void* x, std::int64_t step, std::int64_t count
         for (std::int64_t first = 0; first < count; first += Sum<S, float>::at_once * softmax_lanes)
             each_lane(first, count, weigh_all);
     };
-    if (scale == 1)
-        weigh(GuessedWeights<S, Unscaled<S>>(some, scale));
-    else
-        weigh(GuessedWeights<S, Scaled<S>>(some, scale));
+    with_guess<S>(some, scale, weigh);
 }
 
 // As sum_exponentials, of columns.

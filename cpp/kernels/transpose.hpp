@@ -1,4 +1,4 @@
-// Between rows, as data lie, and lanes, as tiles of queries want them.
+// Between rows, as data lie, and lanes, as tiles of queries want them, and short rows.
 #pragma once
 
 #include <cstddef>

@@ -245,6 +245,21 @@ class GuessedWeights {
     ScaledDown<S, Scale> weight_;
 };
 
+// function(weights that are guessed)
+template <class S, class Function>
+[[gnu::always_inline]] inline auto with_guess(float some, double scale, Function function) {
+    if (scale == 1)
+        return function(GuessedWeights<S, Unscaled<S>>(some, scale));
+    return function(GuessedWeights<S, Scaled<S>>(some, scale));
+}
+
+inline void learn(ropewalk::Guess& guess, bool right) {
+    if (!right)
+        ++guess.wrong;
+    else if (guess.wrong > 0)
+        --guess.wrong;
+}
+
 // Weights of as many vectors as are added up at once, those of load(k), as many by turns as
 // registers hold.
 template <class S, class T, class OfRow, class Load>

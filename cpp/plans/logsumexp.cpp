@@ -19,7 +19,7 @@ struct Logs {
 // Terms may have been too small or too large, or the logarithm is so small that the errors of the
 // sum would show in float32, as in that of one element: there they are summed again, beside the
 // greatest.
-void take_logs(const Kernels& kernels, const double* sums, std::int64_t count, Logs& logs) {
+void logs_of_sums(const Kernels& kernels, const double* sums, std::int64_t count, Logs& logs) {
     constexpr double least = 0x1p-6;
     kernels.logarithms(sums, count, logs.of);
     for (std::int64_t i = 0; i < count; ++i)
@@ -42,8 +42,8 @@ double sum_with_infinity(const SoftmaxElements<double>& e, std::int64_t index,
 
 // Those that are missing, of the rows or columns from `first` on: their sums, and what these are
 // beside.
-void take_missing_logs(const SoftmaxElements<double>& e, std::int64_t first, const double* sums,
-                       const double* greatest, const SoftmaxRoom<double>& room, Logs& logs) {
+void logs_beside_greatest(const SoftmaxElements<double>& e, std::int64_t first, const double* sums,
+                          const double* greatest, const SoftmaxRoom<double>& room, Logs& logs) {
     double found[logs_at_once];
     e.kernels.logarithms(sums, logs.missing_count, found);
     for (std::int64_t k = 0; k < logs.missing_count; ++k) {
@@ -58,25 +58,25 @@ void take_missing_logs(const SoftmaxElements<double>& e, std::int64_t first, con
 }
 
 // Of rows, or of columns one by one.
-void take_missing_logs(const SoftmaxElements<double>& e, std::int64_t first,
-                       const SoftmaxRoom<double>& room, Logs& logs) {
+void sum_again(const SoftmaxElements<double>& e, std::int64_t first,
+               const SoftmaxRoom<double>& room, Logs& logs) {
     double sums[logs_at_once], greatest[logs_at_once];
     for (std::int64_t k = 0; k < logs.missing_count; ++k) {
         SoftmaxRow<double> row(e, first + logs.missing[k], nullptr, room);
         sum_parts(row);
         sums[k] = *row.totals(), greatest[k] = row.greatest(0);
     }
-    take_missing_logs(e, first, sums, greatest, room, logs);
+    logs_beside_greatest(e, first, sums, greatest, room, logs);
 }
 
-void take_logs(const SoftmaxElements<double>& e, std::int64_t first, SoftmaxColumns<double>& part,
-               bool directly, Logs& logs) {
+void logs_of_columns(const SoftmaxElements<double>& e, std::int64_t first,
+                     SoftmaxColumns<double>& part, bool directly, Logs& logs) {
     constexpr std::int64_t few = 4; // that are summed one by one
     if (directly) {
         sum_directly(part);
-        take_logs(e.kernels, part.totals(), part.count(), logs);
+        logs_of_sums(e.kernels, part.totals(), part.count(), logs);
         if (logs.missing_count <= few)
-            return take_missing_logs(e, first, part.room(), logs);
+            return sum_again(e, first, part.room(), logs);
     } else {
         for (std::int64_t i = 0; i < part.count(); ++i)
             logs.miss(i);
@@ -87,11 +87,11 @@ void take_logs(const SoftmaxElements<double>& e, std::int64_t first, SoftmaxColu
         sums[k] = part.totals()[logs.missing[k]];
         greatest[k] = part.greatest(logs.missing[k]);
     }
-    take_missing_logs(e, first, sums, greatest, part.room(), logs);
+    logs_beside_greatest(e, first, sums, greatest, part.room(), logs);
 }
 
-void take_logs(const SoftmaxElements<double>& e, std::int64_t first, std::int64_t count,
-               const SoftmaxRoom<double>& room, bool directly, Logs& logs) {
+void logs_of_rows(const SoftmaxElements<double>& e, std::int64_t first, std::int64_t count,
+                  const SoftmaxRoom<double>& room, bool directly, Logs& logs) {
     double sums[logs_at_once];
     for (std::int64_t i = 0; i < count; ++i)
         if (directly) {
@@ -102,8 +102,8 @@ void take_logs(const SoftmaxElements<double>& e, std::int64_t first, std::int64_
             logs.miss(i);
         }
     if (directly)
-        take_logs(e.kernels, sums, count, logs);
-    take_missing_logs(e, first, room, logs);
+        logs_of_sums(e.kernels, sums, count, logs);
+    sum_again(e, first, room, logs);
 }
 
 } // namespace
@@ -122,7 +122,7 @@ void logsumexp(const Kernels& kernels, const Softmax& given, double* logs, int t
     if (columns)
         return each_column(e, nullptr, threads, [&](auto& part, std::int64_t first) {
             Logs found;
-            take_logs(e, first, part, directly, found);
+            logs_of_columns(e, first, part, directly, found);
             double* const own = logs + offset_of(s.leading, result, first);
             for (std::int64_t i = 0; i < part.count(); ++i)
                 own[i * result.strides.back()] = found.of[i];
@@ -133,7 +133,7 @@ void logsumexp(const Kernels& kernels, const Softmax& given, double* logs, int t
                           for (; begin < end; begin += logs_at_once) {
                               const std::int64_t count = std::min(logs_at_once, end - begin);
                               Logs found;
-                              take_logs(e, begin, count, room, directly, found);
+                              logs_of_rows(e, begin, count, room, directly, found);
                               for (std::int64_t i = 0; i < count; ++i)
                                   logs[offset_of(s.leading, result, begin + i)] = found.of[i];
                           }

@@ -9,17 +9,13 @@ namespace ropewalk {
 namespace {
 
 // A task has more elements where they are streamed, as its first and its last line wait for memory.
-// A row of as many as longest_whole_row is held as a whole, a longer one part by part, unless it
-// need not be held.
-constexpr std::int64_t streamed_elements = std::int64_t{1} << 18,
-                       longest_whole_row = std::int64_t{1} << 20;
+constexpr std::int64_t streamed_elements = std::int64_t{1} << 18;
 
 // Rows of any length, part by part.
 template <class T>
 void softmax_long_rows(const SoftmaxElements<T>& e, const Strided<void>& y, Stores stores,
                        int threads) {
-    const bool streamed =
-        stores == Stores::streamed && e.kernels.stream != nullptr && e.as_computed() && y.step == 1;
+    const bool streamed = stores == Stores::streamed && e.as_computed() && y.step == 1;
     each_task<T>(e.asked, product(e.asked.leading), std::min(e.asked.length, part_elements),
                  task_elements, threads,
                  [&](std::int64_t begin, std::int64_t end, const SoftmaxRoom<T>& room) {
@@ -36,20 +32,14 @@ void softmax_long_rows(const SoftmaxElements<T>& e, const Strided<void>& y, Stor
 template <class T>
 void softmax_short_columns(const SoftmaxElements<T>& e, const Strided<void>& y, int threads) {
     const Softmax& s = e.asked;
-    const std::int64_t line = s.leading.back(), width = task_elements / s.length;
-    const std::int64_t groups = (line + width - 1) / width;
+    const std::int64_t width = task_elements / s.length;
     const auto share = e.kernel().short_columns[static_cast<std::size_t>(s.type)];
-    each_task<T>(s, product(s.leading) / line * groups, std::min(line, width) * s.length,
-                 task_elements, threads,
-                 [&](std::int64_t begin, std::int64_t end, const SoftmaxRoom<T>& room) {
-                     for (std::int64_t group = begin; group < end; ++group) {
-                         const std::int64_t first = group % groups * width;
-                         const std::int64_t index = group / groups * line + first;
-                         share(e.at(s.x, offset_of(s.leading, s.x, index)), s.x.step,
-                               e.at(y, offset_of(s.leading, y, index)), y.step, s.length,
-                               std::min(width, line - first), e.scale, room.guess);
-                     }
-                 });
+    each_group(e, width, std::min(s.leading.back(), width) * s.length, threads,
+               [&](std::int64_t first, std::int64_t count, const SoftmaxRoom<T>& room) {
+                   share(e.at(s.x, offset_of(s.leading, s.x, first)), s.x.step,
+                         e.at(y, offset_of(s.leading, y, first)), y.step, s.length, count, e.scale,
+                         room.guess);
+               });
 }
 
 // Rows of a task that are streamed. Those made in one place pass the cache by, line by line, while
@@ -226,11 +216,21 @@ void stream_row(const SoftmaxElements<T>& e, const Strided<void>& y, std::int64_
     streamed.stream(static_cast<T*>(e.at(y, offset_of(s.leading, y, index))), s.length, total);
 }
 
-// Whether weights of rows are made where the result will be, and nowhere else.
+// Whether weights of rows are made where the result will be, and nowhere else: not in the room that
+// the kernel is given.
 template <class T>
 bool writes_at_once(const SoftmaxElements<T>& e, const Strided<void>& y, Stores stores) {
     return e.plain() && e.asked.x.step == 1 && y.step == 1 && e.asked.x.data != y.data &&
            stores == Stores::cached;
+}
+
+// Longer rows are met part by part: so much memory they would need, or so long nobody could
+// interrupt them.
+template <class T>
+std::int64_t longest_whole_row(const SoftmaxElements<T>& e, const Strided<void>& y, Stores stores) {
+    if (writes_at_once(e, y, stores))
+        return std::int64_t{1} << 22;
+    return e.asked.x.step == 1 && y.step == 1 ? std::int64_t{1} << 20 : part_elements;
 }
 
 // What is asked for of so many bytes: the place of results, from where the second cache does not
@@ -246,8 +246,8 @@ Ahead rows_ahead(std::int64_t bytes, bool streamed) {
 template <class T>
 void softmax_whole_rows(const SoftmaxElements<T>& e, const Strided<void>& y, Stores stores,
                         int threads) {
-    const bool streamed = stores == Stores::streamed && e.kernels.stream != nullptr &&
-                          e.as_computed() && e.asked.x.step == 1 && y.step == 1 &&
+    const bool streamed = stores == Stores::streamed && e.as_computed() && e.asked.x.step == 1 &&
+                          y.step == 1 &&
                           (e.asked.leading.empty() || y.strides.back() == e.asked.length);
     const bool late = streamed && divides_late(e);
     const std::int64_t bytes =
@@ -283,7 +283,7 @@ void softmax_in(const Kernels& kernels, Softmax s, Strided<void> y, Stores store
         softmax_short_columns(e, y, threads);
     else if (columns)
         each_column(e, &y, threads, [](auto& part, std::int64_t) { share_parts(part); });
-    else if (s.length <= longest_whole_row || writes_at_once(e, y, stores))
+    else if (s.length <= longest_whole_row(e, y, stores))
         softmax_whole_rows(e, y, stores, threads);
     else
         softmax_long_rows(e, y, stores, threads);
@@ -293,6 +293,8 @@ void softmax_in(const Kernels& kernels, Softmax s, Strided<void> y, Stores store
 
 void softmax(const Kernels& kernels, const Softmax& softmax, const Strided<void>& y, Stores stores,
              int threads) {
+    if (kernels.stream == nullptr)
+        stores = Stores::cached;
     if (softmax.type == Type::float64 || softmax.in_float64 ||
         !scales_differences<float>(softmax.scale))
         softmax_in<double>(kernels, softmax, y, stores, threads);

@@ -112,7 +112,7 @@ struct SoftmaxRoom {
     std::uint8_t* counts;
     int worker;
     Interruption& interruption;
-    Guess& guess; // of columns, from task to task
+    Guess& guess; // from task to task
 
     SoftmaxRoom(const Scratch& scratch, std::int64_t most, int number, Interruption& ends,
                 Guess& before)

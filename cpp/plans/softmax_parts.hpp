@@ -77,7 +77,7 @@ class SoftmaxRow {
         load(begin, count);
         greatest_ = std::max(greatest_, e_.kernel().largest(elements_, count));
     }
-    // As those of SoftmaxColumns.
+    // As those of SoftmaxColumns, but that each row is guessed from its own first elements.
     bool sum_by_guess() {
         if constexpr (std::is_same_v<T, float>) {
             if (room_.guess.wrong >= Guess::most_wrong)

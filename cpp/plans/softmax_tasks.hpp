@@ -33,34 +33,47 @@ void each_task(const Softmax& s, std::int64_t count, std::int64_t elements,
     rooms.reserve(workers);
     for (std::size_t i = 0; i < workers; ++i)
         rooms.emplace_back(SoftmaxRoom<T>::doubles(held));
-    std::vector<Guess> guesses(workers);
+    struct alignas(line_bytes) OwnGuess { // which other workers do not write beside
+        Guess guess;
+    };
+    std::vector<OwnGuess> guesses(workers);
     Interruption interruption;
     const auto run = [&](std::int64_t index, int worker) {
         const auto own = static_cast<std::size_t>(worker);
-        const SoftmaxRoom<T> room(rooms[own], held, worker, interruption, guesses[own]);
+        const SoftmaxRoom<T> room(rooms[own], held, worker, interruption, guesses[own].guess);
         task(index * most, std::min(count, (index + 1) * most), room);
     };
     run_tasks(tasks, threads, Task(run), interruption);
 }
 
-// task(columns, the first): columns side by side along the last of the leading axes.
+// task(first, count, room) of up to `width` columns side by side along the last of the leading
+// axes, of so many elements each time.
 template <class T, class Function>
-void each_column(const SoftmaxElements<T>& e, const Strided<void>* y, int threads, Function task) {
-    const std::int64_t line = e.asked.leading.back(), width = SoftmaxColumns<T>::most_columns;
-    const std::int64_t groups = (line + width - 1) / width;
-    const std::int64_t sixteens = (std::min(line, width) + side_by_side - 1) / side_by_side;
-    const std::int64_t elements =
-        std::min(std::min(e.asked.length, part_elements) * sixteens * side_by_side, part_elements);
+void each_group(const SoftmaxElements<T>& e, std::int64_t width, std::int64_t elements, int threads,
+                Function task) {
+    const std::int64_t line = e.asked.leading.back(), groups = (line + width - 1) / width;
     each_task<T>(e.asked, product(e.asked.leading) / line * groups, elements, task_elements,
                  threads, [&](std::int64_t begin, std::int64_t end, const SoftmaxRoom<T>& room) {
                      for (std::int64_t group = begin; group < end; ++group) {
-                         const std::int64_t first = group % groups * width;
-                         const std::int64_t index = group / groups * line + first;
-                         SoftmaxColumns<T> columns(e, index, std::min(width, line - first), y,
-                                                   room);
-                         task(columns, index);
+                         const std::int64_t at = group % groups * width;
+                         task(group / groups * line + at, std::min(width, line - at), room);
                      }
                  });
+}
+
+// task(columns, the first)
+template <class T, class Function>
+void each_column(const SoftmaxElements<T>& e, const Strided<void>* y, int threads, Function task) {
+    const std::int64_t width = SoftmaxColumns<T>::most_columns;
+    const std::int64_t columns = std::min(e.asked.leading.back(), width);
+    const std::int64_t sixteens = (columns + side_by_side - 1) / side_by_side;
+    const std::int64_t elements =
+        std::min(std::min(e.asked.length, part_elements) * sixteens * side_by_side, part_elements);
+    each_group(e, width, elements, threads,
+               [&](std::int64_t first, std::int64_t count, const SoftmaxRoom<T>& room) {
+                   SoftmaxColumns<T> group(e, first, count, y, room);
+                   task(group, first);
+               });
 }
 
 // Joins axes along which all arrays go on as they do along the next, so that there is more to meet

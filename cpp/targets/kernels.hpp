@@ -9,14 +9,15 @@
 
 namespace ropewalk {
 
-// Softmax of rows of T, and of columns side by side, up to most_sixteens, whose elements lie `step`
-// apart.
+// Softmax of rows of T, and of columns side by side, up to most_sixteens but for short ones, whose
+// elements lie `step` apart.
 // Weights are e^(scale (x - greatest)), scale > 0, but for a factor of each row. Sums, sixteen of
 // every row or column, begin as 0, and go from part to part, which begin at multiples of
 // summed_elements.
 template <class T>
 struct SoftmaxKernels {
-    // Whole rows; `room` is for the weights of one, and together_bytes at least. y may be x.
+    // Whole rows, longer than short_length. y may be x: then `room` is for the weights of one, and
+    // together_bytes at least.
     // Meanwhile lines are written, so many as there is time for, and rows of x that are far ahead
     // are asked for, or the place of y, which comes next, unless weights lie elsewhere.
     void (*rows)(const T* x, std::int64_t x_stride, T* y, std::int64_t y_stride, std::int64_t rows,

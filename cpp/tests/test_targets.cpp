@@ -203,12 +203,21 @@ Bytes softmaxes(const Kernels& kernels) {
     return all;
 }
 
-// Rows of which something is asked for ahead or not, whatever a processor takes of that; some are
-// whole groups of vectors, some are shorter than two vectors.
+// Short rows, and longer ones of which something is asked for ahead or not, whatever a processor
+// takes of that; some are whole groups of vectors.
 template <class T>
 void append_rows(const SoftmaxKernels<T>& kernel, Type type, Bytes& all) {
     constexpr std::int64_t rows = 5;
-    for (const std::int64_t length : {17, 64, 333}) {
+    for (const std::int64_t length : {1, 4, 16, 17, 32}) {
+        constexpr std::int64_t short_rows = 70;
+        const Bytes x = data_of(type, short_rows * length, 10);
+        Bytes y(x.size());
+        Guess guess;
+        kernel.short_rows(reinterpret_cast<const T*>(x.data()), length,
+                          reinterpret_cast<T*>(y.data()), length, short_rows, length, 1.0, guess);
+        all.insert(all.end(), y.begin(), y.end());
+    }
+    for (const std::int64_t length : {33, 64, 333}) {
         const Bytes x = data_of(type, rows * length, 10);
         for (const Ahead ahead : {Ahead::nothing, Ahead::next_rows, Ahead::far_rows}) {
             Bytes y(x.size());
