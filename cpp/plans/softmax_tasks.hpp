@@ -19,7 +19,8 @@ constexpr std::int64_t task_elements = std::int64_t{1} << 14, staged_elements = 
 template <class T, class Function>
 void each_task(const Softmax& s, std::int64_t count, std::int64_t elements,
                std::int64_t most_elements, int threads, Function task) {
-    if (product(s.leading) * s.length * element_bytes(s.type) < parallel_bytes)
+    // Of elements as they are computed: halves take as long as float32.
+    if (product(s.leading) * s.length * std::int64_t{sizeof(T)} < parallel_bytes)
         threads = 1;
     const std::int64_t most =
         std::max<std::int64_t>(1, most_elements / std::max<std::int64_t>(1, elements));
