@@ -645,6 +645,7 @@ def test_short_rows_met_together_have_the_bits_of_each_alone(dtype: str, length:
         ((5, 700, 3), 1),
         ((1100, 5), 0),
         ((70_000, 3), 0),
+        ((70_000, 4), 0),
         ((90, 8), 0),
         ((2, 3, 4, 50), 1),
         ((70, 1, 3), 0),

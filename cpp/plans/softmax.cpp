@@ -276,7 +276,10 @@ void softmax_whole_rows(const SoftmaxElements<T>& e, const Strided<void>& y, Sto
 template <class T>
 void softmax_in(const Kernels& kernels, Softmax s, Strided<void> y, Stores stores, int threads) {
     join_axes(s, y.strides);
-    const std::int64_t least = std::is_same_v<T, float> && s.length <= 1024 ? 4 : 6;
+    // To bring few columns together pays where they are held, and long enough.
+    const bool short_or_long =
+        s.length > part_elements || (std::is_same_v<T, float> && s.length <= 1024);
+    const std::int64_t least = short_or_long ? 4 : 6;
     const bool columns = has_columns(s, y.strides, least, s.x.step == 1 ? 0 : 48);
     const SoftmaxElements<T> e(kernels, s);
     if (columns && s.length <= short_length && e.reads_columns(&y))
