@@ -48,6 +48,28 @@ void logarithms(const double* x, std::int64_t count, double* y) {
     }
 }
 
+// logs = log of up to 64 sums of e^x. Bit i of what is returned is set, and a logarithm NaN, where
+// terms may have been too small or too large, or where it is so small that the errors of the sum
+// would show in float32, as in that of one element.
+template <class S>
+std::uint64_t logarithms_of_sums(const double* sums, std::int64_t count, double* logs) {
+    constexpr int lanes = 8;
+    const auto nothing = S::all(__builtin_nan(""));
+    std::uint64_t missing = 0;
+    for (std::int64_t i = 0; i < count; i += lanes) {
+        const unsigned some = first_lanes(count - i < lanes ? count - i : lanes);
+        const auto sum = S::get_some(sums + i, some), log = logarithm<S>(sum);
+        const auto size = S::max(log, S::sub(S::all(0.0), log));
+        auto found = S::add(log, S::sub(sum, sum)); // NaN beside infinity
+        found = S::where_less(sum, S::all(0x1p-900), nothing, found);
+        found = S::where_less(S::all(0x1p1000), sum, nothing, found);
+        found = S::where_less(size, S::all(0x1p-6), nothing, found);
+        S::put_some(logs + i, found, some);
+        missing |= std::uint64_t{S::differing(found, found) & some} << i;
+    }
+    return missing;
+}
+
 // log x of any finite sum of weights: -inf of 0, NaN of NaN.
 template <class S>
 double logarithm_of(double x) {

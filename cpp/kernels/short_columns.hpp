@@ -11,6 +11,33 @@
 
 namespace {
 
+// Of elements sixteen apart, the first of so many that are left, which are two at most: as Sum.
+template <class S, class T>
+typename Two<S>::F64 sum_of_lane(const typename Sixteen<S, T>::Vector* weights, std::int64_t left) {
+    static_assert(ropewalk::short_length <= 2 * softmax_lanes);
+    auto sum = weights[0];
+    if (left > softmax_lanes)
+        sum = Sixteen<S, T>::add(sum, weights[softmax_lanes]);
+    if constexpr (sizeof(T) == sizeof(double))
+        return sum;
+    else
+        return widened<S>(sum);
+}
+
+// As total_columns: of the lanes from that one on, so far apart.
+template <class S, class T, int lane = 0, int apart = 1>
+typename Two<S>::F64 total_of_short(const typename Sixteen<S, T>::Vector* weights,
+                                    std::int64_t length) {
+    if constexpr (apart == softmax_lanes) {
+        return sum_of_lane<S, T>(weights + lane, length - lane);
+    } else {
+        const auto sum = total_of_short<S, T, lane, 2 * apart>(weights, length);
+        if (lane + apart >= length)
+            return sum;
+        return Two<S>::add(sum, total_of_short<S, T, lane + apart, 2 * apart>(weights, length));
+    }
+}
+
 // Up to at_once(length) columns.
 template <class S, class T, class Data>
 class ShortColumns {
@@ -101,31 +128,8 @@ class ShortColumns {
         }
         for (; i < length_; ++i)
             weights[i] = weight.of(get(v, i));
-        sums_[v] = total<0, 1>(weights);
+        sums_[v] = total_of_short<S, T>(weights, length_);
     }
-    // As total_columns: of the lanes from that one on, so far apart.
-    template <int lane, int apart>
-    Sums total(const Vector* weights) const {
-        if constexpr (apart == softmax_lanes) {
-            return of_lane(weights + lane, length_ - lane);
-        } else {
-            const Sums sum = total<lane, 2 * apart>(weights);
-            if (lane + apart >= length_)
-                return sum;
-            return Two<S>::add(sum, total<lane + apart, 2 * apart>(weights));
-        }
-    }
-    // As Sum: of elements sixteen apart, which are two at most.
-    Sums of_lane(const Vector* weights, std::int64_t left) const {
-        static_assert(ropewalk::short_length <= 2 * softmax_lanes);
-        const Vector sum =
-            left > softmax_lanes ? W::add(weights[0], weights[softmax_lanes]) : weights[0];
-        if constexpr (sizeof(T) == sizeof(double))
-            return sum;
-        else
-            return widened<S>(sum);
-    }
-
     const Element* x_;
     std::int64_t step_, length_, columns_;
     Vector weights_[std::size_t{held}]; // of sixteens in turn
@@ -169,6 +173,20 @@ void softmax_short_rows(const T* x, std::int64_t x_stride, T* y, std::int64_t y_
         for (std::int64_t row = 0; row < count; row += lanes)
             lanes_to_rows<S, T>([&](std::int64_t i) { return S::get(turned + i * most + row); },
                                 length, count - row, y_stride, y + (first + row) * y_stride);
+    }
+}
+
+// totals[column] = sum of e^x, as sum_exponentials_of_columns and total_columns.
+template <class S, class Data>
+void total_exponentials_of_short_columns(const void* x, std::int64_t step, std::int64_t length,
+                                         std::int64_t columns, double* totals) {
+    for (int at = 0; at < columns; at += softmax_lanes) {
+        const auto* const from = static_cast<const typename Data::Element*>(x) + at;
+        typename Two<S>::F64 powers[std::size_t{ropewalk::short_length}];
+        for (std::int64_t i = 0; i < length; ++i)
+            powers[i] = exponential_of_any<S>(
+                get_sixteen<S, double, Data>(from + i * step, lanes_of(columns, at)));
+        Two<S>::put(totals + at, total_of_short<S, double>(powers, length));
     }
 }
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 
@@ -16,15 +17,12 @@ struct Logs {
     void miss(std::int64_t i) { missing[missing_count++] = i; }
 };
 
-// Terms may have been too small or too large, or the logarithm is so small that the errors of the
-// sum would show in float32, as in that of one element: there they are summed again, beside the
-// greatest.
+// Where these sums will not do, elements are summed again, beside the greatest.
 void logs_of_sums(const Kernels& kernels, const double* sums, std::int64_t count, Logs& logs) {
-    constexpr double least = 0x1p-6;
-    kernels.logarithms(sums, count, logs.of);
-    for (std::int64_t i = 0; i < count; ++i)
-        if (!(sums[i] >= 0x1p-900 && sums[i] <= 0x1p1000 && std::abs(logs.of[i]) >= least))
-            logs.miss(i);
+    static_assert(logs_at_once <= 64);
+    std::uint64_t missing = kernels.logarithms_of_sums(sums, count, logs.of);
+    for (; missing != 0; missing &= missing - 1)
+        logs.miss(std::countr_zero(missing));
 }
 
 // Of what has inf: inf, but NaN beside NaN.
@@ -73,7 +71,8 @@ void logs_of_columns(const SoftmaxElements<double>& e, std::int64_t first,
                      SoftmaxColumns<double>& part, bool directly, Logs& logs) {
     constexpr std::int64_t few = 4; // that are summed one by one
     if (directly) {
-        sum_directly(part);
+        if (!part.total_exponentials())
+            sum_directly(part);
         logs_of_sums(e.kernels, part.totals(), part.count(), logs);
         if (logs.missing_count <= few)
             return sum_again(e, first, part.room(), logs);

@@ -189,6 +189,16 @@ class SoftmaxColumns {
         load(begin, count);
         sum[static_cast<std::size_t>(Type::float64)](room_.elements, width_, count, width_, sums_);
     }
+    // What sum_directly() does, of short columns that kernels read in memory; returns whether they
+    // are that.
+    bool total_exponentials() {
+        const Strided<const void>& x = e_.asked.x;
+        if (!whole_ || length() > short_length)
+            return false;
+        e_.kernels.total_exponentials_of_short_columns[static_cast<std::size_t>(e_.asked.type)](
+            e_.at(x, x_), x.step, length(), columns_, totals_);
+        return true;
+    }
     // Weights and totals without a look for the greatest elements, if none is far from what is
     // guessed, which the first elements begin.
     bool sum_by_guess() {

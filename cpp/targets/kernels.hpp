@@ -107,8 +107,15 @@ struct Kernels {
     void (*sum_exponentials[types])(const void* x, std::int64_t count, double* sums);
     void (*sum_exponentials_of_columns[types])(const void* x, std::int64_t step, std::int64_t count,
                                                std::int64_t columns, double* sums);
+    // The totals at once, of columns of at most short_length; those behind the last become
+    // anything.
+    void (*total_exponentials_of_short_columns[types])(const void* x, std::int64_t step,
+                                                       std::int64_t length, std::int64_t columns,
+                                                       double* totals);
     // y = log x of normal numbers above 0, within .8 units in the last place.
     void (*logarithms)(const double* x, std::int64_t count, double* y);
+    // The same of up to 64 sums of e^x; returns the bits of those for which this will not do.
+    std::uint64_t (*logarithms_of_sums)(const double* sums, std::int64_t count, double* logs);
     double (*logarithm)(double x);   // of a sum of weights: -inf of 0, NaN of NaN
     double (*exponential)(double x); // of 0 and less, as in attention
 
