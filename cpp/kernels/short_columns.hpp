@@ -130,6 +130,7 @@ class ShortColumns {
             weights[i] = weight.of(get(v, i));
         sums_[v] = total_of_short<S, T>(weights, length_);
     }
+
     const Element* x_;
     std::int64_t step_, length_, columns_;
     Vector weights_[std::size_t{held}]; // of sixteens in turn

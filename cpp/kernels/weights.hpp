@@ -245,7 +245,7 @@ class GuessedWeights {
     ScaledDown<S, Scale> weight_;
 };
 
-// function(weights that are guessed)
+// function(weights beside what is guessed)
 template <class S, class Function>
 [[gnu::always_inline]] inline auto with_guess(float some, double scale, Function function) {
     if (scale == 1)

@@ -224,8 +224,8 @@ bool writes_at_once(const SoftmaxElements<T>& e, const Strided<void>& y, Stores 
            stores == Stores::cached;
 }
 
-// Longer rows are met part by part: so much memory they would need, or so long nobody could
-// interrupt them.
+// Longer rows are met part by part: they would need much memory, or nobody could interrupt them for
+// long.
 template <class T>
 std::int64_t longest_whole_row(const SoftmaxElements<T>& e, const Strided<void>& y, Stores stores) {
     if (writes_at_once(e, y, stores))
@@ -276,7 +276,8 @@ void softmax_whole_rows(const SoftmaxElements<T>& e, const Strided<void>& y, Sto
 template <class T>
 void softmax_in(const Kernels& kernels, Softmax s, Strided<void> y, Stores stores, int threads) {
     join_axes(s, y.strides);
-    // To bring few columns together pays where they are held, and long enough.
+    // Lanes stay idle beside few columns. Four may have them where as rows they would be short, or
+    // be brought together twice.
     const bool short_or_long =
         s.length > part_elements || (std::is_same_v<T, float> && s.length <= 1024);
     const std::int64_t least = short_or_long ? 4 : 6;
