@@ -30,7 +30,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 // Waking a sleeping thread costs 30 to 40 microseconds on a virtual machine; spinning that long
-// after a call keeps a series of calls fast.
+// after a call keeps a series of calls fast. Where the last call came later, what is between them
+// may need the processor, as threads of a BLAS do.
 constexpr std::chrono::microseconds spin_time{50};
 // A worker that wakes on a processor of its own has come by then.
 constexpr std::chrono::microseconds wake_time{60};
@@ -216,9 +217,11 @@ class Pool {
     }
 
     void serve(Worker& worker, std::uint64_t seen) {
-        for (;;) {
+        for (bool soon = true;;) { // whether calls follow each other that soon
             const auto called = [&] { return calls_.load(std::memory_order_acquire) != seen; };
-            spin_until(called);
+            const Clock::time_point since = Clock::now();
+            if (soon)
+                spin_until(called);
             std::shared_ptr<Job> job;
             {
                 std::unique_lock lock(mutex_);
@@ -230,6 +233,7 @@ class Pool {
             }
             if (!job)
                 continue;
+            soon = job->began - since < spin_time;
             if (const int place = job->places.fetch_sub(1, std::memory_order_relaxed); place > 0) {
                 worker.works.store(true, std::memory_order_relaxed);
                 leave(job->processor);
