@@ -636,6 +636,22 @@ def test_a_number_is_one_position_for_all_rows(position: Any) -> None:
     assert_same_bits(rw.rotate(x, position), rw.rotate(x, [3] * 5))
 
 
+@pairings
+@pytest.mark.parametrize("dim", [2, 22, 128, 1100])
+def test_tables_of_the_first_positions_are_those_of_any(dim: int, pairing: Pairing) -> None:
+    f = rw.frequencies.linear(dim, factor=3.0)
+    x = rows((2, 9000, dim), "float32")
+    cosines, sines = rw.rotary_tables(range(9000), frequencies=f, dtype=np.float32)
+    expected = rw.rotate_by(x, cosines, sines, pairing=pairing)
+    # Too few to make a table for, as many as one has, more, few of a later one, the same again ...
+    ranges = [(4000, 5), (0, 1024), (0, 1025), (1, 1024), (2000, 48), (2000, 64), (2047, 2)]
+    ranges += [(4000, 96), (4000, 5), (0, 8192), (1, 8192), (8190, 2), (8190, 3), (0, 9000)]
+    for start, count in ranges:
+        part = slice(start, start + count)
+        turned = rw.rotate(x[:, part], range(start, start + count), frequencies=f, pairing=pairing)
+        assert_same_bits(turned, expected[:, part])
+
+
 RANGES = [
     range(200),
     range(-50, 150),

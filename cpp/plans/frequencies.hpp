@@ -86,17 +86,21 @@ class Frequencies {
 
     SineCosine exact(const Positions& positions, std::int64_t row, std::int64_t pair) const;
 
-    // The rows of the first positions in some layout, made once by fill(), which returns them.
+    // The rows of the first positions in some layout, made once by fill(), which returns them; of
+    // so many numbers of positions.
+    static constexpr int first_sizes = 4;
     template <class Fill>
-    const Scratch& first_rows(Layout layout, const Fill& fill) const {
-        FirstRows& kept = first_rows_[static_cast<int>(layout)];
+    const Scratch& first_rows(Layout layout, int size, const Fill& fill) const {
+        FirstRows& kept = first_rows_[static_cast<int>(layout)][size];
         std::call_once(kept.once, [&] {
             kept.rows.emplace(fill());
             kept.made = true;
         });
         return *kept.rows;
     }
-    bool has_first_rows(Layout layout) const { return first_rows_[static_cast<int>(layout)].made; }
+    bool has_first_rows(Layout layout, int size) const {
+        return first_rows_[static_cast<int>(layout)][size].made;
+    }
 
   private:
     struct FirstRows {
@@ -118,7 +122,7 @@ class Frequencies {
         std::unique_ptr<GroupedFrequencies> grouped;
     };
     mutable Kept kept_[group_pairs];
-    mutable FirstRows first_rows_[layouts];
+    mutable FirstRows first_rows_[layouts][first_sizes];
     mutable std::once_flag diagonal_once_;
     mutable std::unique_ptr<Frequencies> diagonal_;
 };

@@ -76,23 +76,28 @@ std::vector<OwnTable> own_tables(const RotaryData& data, const Turning& turning,
     return tables;
 }
 
-// Queries and keys of every layer ask for the same rows: a table of the first positions is kept,
-// as long as the second cache holds it beside data. Less than a block of rows is not worth making
-// it.
+// Queries and keys of every layer ask for the same rows: tables of so many of the first positions
+// are kept, and of twice, four and eight times as many. To read one takes less time than to make it
+// again, even from the third cache.
 constexpr std::int64_t kept_rows = 1024, kept_bytes = 512 << 10;
 
-// Rows of that table, where they are what is asked for. Pairs that stand still have none.
+// Rows of such a table, where they are what is asked for. Pairs that stand still have none.
 std::optional<TableRows> kept_table(const Kernels& kernels, const Frequencies& frequencies,
                                     const Positions& rows, const RotaryData& data) {
-    const std::int64_t row_bytes = 2 * data.pairs * element_bytes(Type::float32);
-    const std::int64_t count = std::min(kept_rows, kept_bytes / row_bytes);
-    const bool holds =
-        !rows.in_array() && rows.step == 1 && rows.first >= 0 && rows.first + rows.count <= count;
-    if (!holds || table_type(data.type) != Type::float32)
+    if (rows.in_array() || rows.step != 1 || rows.first < 0 ||
+        table_type(data.type) != Type::float32)
         return {};
+    const std::int64_t row_bytes = 2 * data.pairs * element_bytes(Type::float32);
     const bool half = data.pairing == Pairing::half;
     const Layout layout = half ? Layout::apart : Layout::cosine_first;
-    if (rows.count < block_rows && !frequencies.has_first_rows(layout))
+    std::int64_t count = std::min(kept_rows, kept_bytes / row_bytes);
+    int size = 0;
+    for (; rows.first + rows.count > count; count *= 2)
+        if (++size == Frequencies::first_sizes)
+            return {};
+    // Few rows are not worth making a table.
+    if (rows.count < std::max<std::int64_t>(block_rows, count / 32) &&
+        !frequencies.has_first_rows(layout, size))
         return {};
     const std::int64_t row_elements = (half ? 1 : 2) * data.pairs;
     constexpr std::int64_t line = 64, past = 16; // where NumPy's large arrays begin
@@ -101,7 +106,7 @@ std::optional<TableRows> kept_table(const Kernels& kernels, const Frequencies& f
         return Table{first, half ? first + count * row_bytes / 2 : nullptr, row_elements, count,
                      frequencies.moving_pairs()};
     };
-    const Scratch& kept = frequencies.first_rows(layout, [&] {
+    const Scratch& kept = frequencies.first_rows(layout, size, [&] {
         Scratch memory((count * row_bytes + line) / 8);
         const Filling filling(kernels, frequencies, {count, 0, 1}, 1.0, Type::float32, layout,
                               table_in(memory));
