@@ -30,7 +30,8 @@ void each_few_tiles(const Tiling<T>& tiling, std::int64_t first, std::int64_t en
         task.run(true, tiling.part(0), worker, interruption);
         task.finish();
     };
-    run_tasks((end - first) * tasks, threads, Task(run), interruption);
+    run_tasks((end - first) * tasks, threads, Task(run), interruption,
+              tasks > 1 ? Order::next_first : Order::own_first);
 }
 
 // The tiles of some groups of heads, whose keys and values are packed first.

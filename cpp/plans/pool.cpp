@@ -11,6 +11,7 @@
 #include <system_error>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #if defined(__linux__)
 #include <pthread.h>
@@ -104,27 +105,48 @@ std::chrono::nanoseconds processor_time(std::thread&) { return Clock::now().time
 void bring(std::thread&) {}
 #endif
 
+// Tasks that follow each other, of which `next` and those behind it have not been begun.
+struct Stretch {
+    std::atomic<std::int64_t> next{0};
+    std::int64_t end = 0;
+
+    std::int64_t take_all() { return std::max<std::int64_t>(0, end - next.exchange(end)); }
+};
+
 // One call of run_tasks. Workers hold a share, so that one who comes late finds it done, not gone.
 struct Job {
     Task task;
     Interruption& interruption; // the caller's, who waits until all is done
-    std::int64_t count;
     int processor = this_processor();
-    const int workers;
-    std::atomic<int> places; // for further workers
-    std::atomic<std::int64_t> next{0};
+    const int workers;        // beside the caller
+    std::atomic<int> came{0}; // of them
+    std::vector<Stretch> stretches;
     std::atomic<std::int64_t> unfinished;
     bool awaits = false; // the caller, workers that slept
     Clock::time_point began = Clock::now();
 
-    Job(Task t, Interruption& i, std::int64_t n, int further)
-        : task(t), interruption(i), count(n), workers(further), places(further), unfinished(n) {}
+    Job(Task t, Interruption& i, std::int64_t count, int further, Order order)
+        : task(t), interruption(i), workers(further),
+          stretches(order == Order::own_first ? static_cast<std::size_t>(further) + 1 : 1),
+          unfinished(count) {
+        auto left = static_cast<std::int64_t>(stretches.size());
+        for (std::int64_t next = 0; Stretch& stretch : stretches) {
+            stretch.next = next;
+            stretch.end = next += (count - next) / left--;
+        }
+    }
 
     void work(int worker) {
-        for (std::int64_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < count;) {
+        const std::size_t own = static_cast<std::size_t>(worker), all = stretches.size();
+        for (std::size_t k = 0; k < all; ++k)
+            work(worker, stretches[(own + k) % all]);
+    }
+    void work(int worker, Stretch& of) {
+        for (std::int64_t i; (i = of.next.fetch_add(1, std::memory_order_relaxed)) < of.end;) {
             std::int64_t done = 1;
             if (interruption.stops(worker)) // nobody has the tasks from here on
-                done += std::max<std::int64_t>(0, count - next.exchange(count));
+                for (Stretch& stretch : stretches)
+                    done += stretch.take_all();
             else
                 task(i, worker);
             unfinished.fetch_sub(done, std::memory_order_acq_rel);
@@ -134,17 +156,19 @@ struct Job {
     }
     void give_way() {
         awaits = false;
-        if (places.load(std::memory_order_relaxed) == workers && has_other_processors())
+        if (came.load(std::memory_order_relaxed) == 0 && has_other_processors())
             std::this_thread::yield();
     }
     bool done() const { return unfinished.load(std::memory_order_acquire) == 0; }
 };
 
 struct Worker {
+    const int number; // from 1 on: the caller is 0
     std::thread thread;
     std::atomic<bool> works{false}; // at a job
     std::chrono::nanoseconds had{}; // of a processor, when it was last looked at
 
+    explicit Worker(int n) : number(n) {}
     // Whether it works and has had hardly any of a processor since the last look, `spin_time` ago.
     bool stands() {
         if (!works.load(std::memory_order_relaxed))
@@ -158,7 +182,8 @@ struct Worker {
 class Pool {
   public:
     // False, and nothing done, when another call holds the pool.
-    bool try_run(std::int64_t count, int threads, Task task, Interruption& interruption) {
+    bool try_run(std::int64_t count, int threads, Task task, Interruption& interruption,
+                 Order order) {
         if (busy_.test_and_set(std::memory_order_acquire))
             return false;
         struct Held { // given back too where there is no memory for a job
@@ -167,7 +192,7 @@ class Pool {
         } const held{busy_};
         const int workers = static_cast<int>(std::min<std::int64_t>(count, threads)) - 1;
         const bool started = grow(workers);
-        const auto job = std::make_shared<Job>(task, interruption, count, workers);
+        const auto job = std::make_shared<Job>(task, interruption, count, workers, order);
         {
             const std::lock_guard lock(mutex_);
             job_ = job;
@@ -204,7 +229,7 @@ class Pool {
     bool grow(int workers) {
         const std::size_t before = workers_.size();
         while (static_cast<int>(workers_.size()) < workers) {
-            Worker& worker = workers_.emplace_back();
+            Worker& worker = workers_.emplace_back(static_cast<int>(workers_.size()) + 1);
             const auto serves = [this, &worker, seen = calls_.load()] { serve(worker, seen); };
             try {
                 worker.thread = std::thread(serves);
@@ -234,10 +259,11 @@ class Pool {
             if (!job)
                 continue;
             soon = job->began - since < spin_time;
-            if (const int place = job->places.fetch_sub(1, std::memory_order_relaxed); place > 0) {
+            if (worker.number <= job->workers) {
+                job->came.fetch_add(1, std::memory_order_relaxed);
                 worker.works.store(true, std::memory_order_relaxed);
                 leave(job->processor);
-                job->work(place);
+                job->work(worker.number);
                 worker.works.store(false, std::memory_order_relaxed);
                 const std::lock_guard lock(mutex_);
                 ended_.notify_one();
@@ -292,8 +318,9 @@ bool Interruption::stops(int worker) {
     return stopped_.load(std::memory_order_relaxed);
 }
 
-void run_tasks(std::int64_t count, int threads, Task task, Interruption& interruption) {
-    if (count > 1 && threads > 1 && pool().try_run(count, threads, task, interruption))
+void run_tasks(std::int64_t count, int threads, Task task, Interruption& interruption,
+               Order order) {
+    if (count > 1 && threads > 1 && pool().try_run(count, threads, task, interruption, order))
         return;
     for (std::int64_t i = 0; i < count && !interruption.stops(0); ++i)
         task(i, 0);

@@ -3,9 +3,9 @@
 // Workers start with the first call that is worth them, spin for some tens of microseconds after a
 // call and then sleep, and are never pinned; one that wakes on its caller's processor goes to
 // another, and one that has lost its own to other threads is brought to its caller's at the end.
-// The caller works too, and tasks are handed out one by one, so a worker that wakes late delays
-// nothing. A call that finds the pool taken, by another thread or by itself further up, runs
-// alone. A forked child starts afresh.
+// The caller works too, and whoever is done takes tasks that others have not begun, so a worker
+// that wakes late delays nothing. A call that finds the pool taken, by another thread or by itself
+// further up, runs alone. A forked child starts afresh.
 #pragma once
 
 #include <atomic>
@@ -52,10 +52,16 @@ class Task {
     void (*call_)(const void*, std::int64_t, int);
 };
 
+// Which tasks a thread takes first: those of a stretch of its own, the same one in every call of as
+// many tasks, whose data may still be in its caches; or whichever is next, where tasks take less
+// and less time.
+enum class Order : std::uint8_t { own_first, next_first };
+
 // task(0, w) .. task(count - 1, w) on up to `threads` threads, w being the thread's number from 0
 // on; returns when all are done, or when the interruption stops those that have not begun. Tasks
 // must not throw, and so must not allocate.
-void run_tasks(std::int64_t count, int threads, Task task, Interruption& interruption);
+void run_tasks(std::int64_t count, int threads, Task task, Interruption& interruption,
+               Order order = Order::own_first);
 void run_tasks(std::int64_t count, int threads, Task task);
 
 // Waking a thread pays where a call writes as much as this.

@@ -1,5 +1,6 @@
 // Every task runs once: from one caller, from several at once, from a task itself, with more or
-// fewer threads than before. Meant to be run under ThreadSanitizer too.
+// fewer threads than before, in either order. Meant to be run under ThreadSanitizer too.
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -17,7 +18,7 @@ namespace {
 
 std::atomic<int> failures{0};
 
-void check_one_call(std::int64_t tasks, int threads) {
+void check_one_call(std::int64_t tasks, int threads, ropewalk::Order order) {
     std::vector<int> runs(static_cast<std::size_t>(tasks), 0);
     // What a worker owns needs no lock: its number is its own.
     std::vector<int> by_worker(static_cast<std::size_t>(threads), 0);
@@ -25,7 +26,8 @@ void check_one_call(std::int64_t tasks, int threads) {
         ++runs[static_cast<std::size_t>(i)];
         ++by_worker.at(static_cast<std::size_t>(worker));
     };
-    ropewalk::run_tasks(tasks, threads, ropewalk::Task(count));
+    ropewalk::Interruption interruption;
+    ropewalk::run_tasks(tasks, threads, ropewalk::Task(count), interruption, order);
     if (std::accumulate(by_worker.begin(), by_worker.end(), 0) != tasks) {
         std::printf("workers count %lld tasks wrongly\n", static_cast<long long>(tasks));
         ++failures;
@@ -37,6 +39,11 @@ void check_one_call(std::int64_t tasks, int threads) {
         }
 }
 
+void check_one_call(std::int64_t tasks, int threads) {
+    for (const auto order : {ropewalk::Order::own_first, ropewalk::Order::next_first})
+        check_one_call(tasks, threads, order);
+}
+
 void check_many_calls() {
     for (int repeat = 0; repeat < 300; ++repeat)
         for (const int threads : {1, 2, 4, 3})
@@ -46,6 +53,22 @@ void check_many_calls() {
 void check_nested_calls() {
     const auto call = [](std::int64_t, int) { check_one_call(13, 4); };
     ropewalk::run_tasks(7, 4, ropewalk::Task(call));
+}
+
+// Who is done first takes the tasks of others, too.
+void check_a_slow_worker() {
+    std::vector<std::int64_t> begun;
+    const auto begin = [&](std::int64_t i, int worker) {
+        if (worker == 0)
+            begun.push_back(i);
+        else
+            std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    };
+    ropewalk::run_tasks(40, 2, ropewalk::Task(begin));
+    if (begun.size() < 30 || !std::is_sorted(begun.begin(), begun.end())) {
+        std::printf("a caller who is faster began %zu of 40 tasks\n", begun.size());
+        ++failures;
+    }
 }
 
 // Once signalled, tasks that have not begun are left out, and the pool is ready for the next call.
@@ -125,6 +148,7 @@ int main() {
     check_one_call(1, 4);
     check_many_calls();
     check_nested_calls();
+    check_a_slow_worker();
     check_sleeping_workers();
     check_processors(20, std::chrono::milliseconds(2));
     check_beside_a_spinning_thread();
