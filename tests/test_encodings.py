@@ -215,20 +215,25 @@ def test_the_encoding_of_minus_p_mirrors_any_frequency_and_fraction(dtype: str) 
 
 
 @st.composite
-def large_tables(draw: st.DrawFn) -> tuple[range | NDArray[np.int64], int, dict[str, Any]]:
+def large_tables(draw: st.DrawFn) -> tuple[range | NDArray[Any], int, dict[str, Any]]:
     """Tables that are large enough to be shared among threads: 512 KiB and more."""
     dim, chosen = draw(st.integers(4, 70)) * 2, draw(options)
     bytes_of_a_row = dim * rw.sinusoidal_encoding(0, 2, dtype=chosen["dtype"]).itemsize
     rows = 2**19 // bytes_of_a_row + 1
     positions = draw(ranges(rows, rows + 3000))
-    if draw(st.booleans()):
+    kind = draw(st.sampled_from(["in order", "rolled", "shuffled", "fractions"]))
+    if kind == "rolled":
         return np.roll(positions, draw(st.integers(1, rows))), dim, chosen
+    if kind == "shuffled":
+        return np.random.default_rng(rows).permutation(positions), dim, chosen
+    if kind == "fractions":
+        return np.array(positions) / 8, dim, chosen
     return positions, dim, chosen
 
 
 @given(large_tables())
 def test_bits_do_not_depend_on_the_number_of_threads(
-    table: tuple[range | NDArray[np.int64], int, dict[str, Any]],
+    table: tuple[range | NDArray[Any], int, dict[str, Any]],
 ) -> None:
     positions, dim, chosen = table
     found = set()

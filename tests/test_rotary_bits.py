@@ -265,6 +265,17 @@ def test_bits_do_not_depend_on_the_number_of_threads(
     assert len(found) == 1
 
 
+@dtypes
+def test_bits_at_any_positions_do_not_depend_on_the_number_of_threads(dtype: str) -> None:
+    x = rows((700, 40), dtype)  # few, whose tables take long
+    positions = np.random.default_rng(1).integers(-(2**40), 2**40, 700)
+    found = set()
+    for threads in (1, 2, 3):
+        with rw.num_threads(threads):
+            found.add(rw.rotate(x, positions).tobytes())
+    assert len(found) == 1
+
+
 @pytest.mark.parametrize("function", [rw.rotation_matrix, rw.rotation_blocks, rw.phases])
 def test_bits_of_matrices_and_phases_do_not_depend_on_the_number_of_threads(
     function: Callable[..., NDArray[Any]],

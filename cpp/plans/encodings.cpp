@@ -61,7 +61,10 @@ void fill_one_by_one(const Filling& filling, int threads) {
     const bool in_array = filling.positions.in_array(), one_pair = filling.has_one_pair();
     if (in_array && !one_pair && filling.table.rows >= shortest_progression)
         filling.grouped->unit_rows(filling.precision()); // before tasks run
-    constexpr std::int64_t task_rows = GroupedFrequencies::super_rows;
+    // Four tasks for each thread, of some rows each.
+    const std::int64_t share = (filling.table.rows + 4 * threads - 1) / (4 * threads);
+    const auto task_rows =
+        std::clamp<std::int64_t>(share, 2 * block_rows, GroupedFrequencies::super_rows);
     run_fillings(filling, (filling.table.rows + task_rows - 1) / task_rows, threads,
                  [&](std::int64_t task, const Workspace& workspace) {
                      const std::int64_t begin = task * task_rows;
@@ -80,14 +83,16 @@ void fill_one_by_one(const Filling& filling, int threads) {
 void fill_table(const Kernels& kernels, const Frequencies& frequencies, const Positions& positions,
                 double factor, Type type, Layout layout, const Table& table, Stores stores,
                 int threads) {
-    if (table.rows * table.pairs * 2 * element_bytes(type) < parallel_bytes)
-        threads = 1;
     const Frequencies& turning = frequencies.along(positions);
     Table moving = table;
     moving.pairs = turning.moving_pairs();
     const Filling filling(kernels, turning, positions.simplified(shortest_progression), factor,
                           type, layout, moving);
-    if (is_long_progression(filling.positions))
+    const bool in_blocks = is_long_progression(filling.positions);
+    const std::int64_t bytes = in_blocks ? 2 * element_bytes(type) : evaluated_bytes;
+    if (table.rows * table.pairs * bytes < parallel_bytes)
+        threads = 1;
+    if (in_blocks)
         fill_progression(filling, stores, threads);
     else
         fill_one_by_one(filling, threads);

@@ -11,6 +11,9 @@ namespace ropewalk {
 
 class Workspace;
 
+// To evaluate a pair at some position takes as long as to write so many bytes.
+inline constexpr std::int64_t evaluated_bytes = 64;
+
 // As an Exact it writes what a kernel's rounding test leaves open.
 struct Filling : Exact {
     const Kernels& kernels;

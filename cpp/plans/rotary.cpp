@@ -138,7 +138,8 @@ void rotate(const Kernels& kernels, const Frequencies& frequencies, const Positi
         return;
     const bool half = data.pairing == Pairing::half;
     const Positions rows = positions.simplified(shortest_progression);
-    threads = threads_for(turning, threads);
+    const bool in_blocks = is_long_progression(rows);
+    threads = threads_for(turning, in_blocks ? 0 : rows.count * moving, threads);
     if (copies && direction == Direction::forwards)
         if (const auto table = kept_table(kernels, turning_by, rows, data)) {
             const RotaryTasks tasks(turning, 0, threads);
@@ -151,7 +152,6 @@ void rotate(const Kernels& kernels, const Frequencies& frequencies, const Positi
     const Filling whole(kernels, turning_by, rows, factor, table_type(data.type),
                         half ? Layout::apart : Layout::cosine_first,
                         {nullptr, nullptr, (half ? 1 : 2) * data.pairs, rows.count, moving});
-    const bool in_blocks = is_long_progression(rows);
     std::optional<StepRows> steps;
     if (in_blocks)
         steps.emplace(*whole.grouped, rows.step, whole.precision());
@@ -192,7 +192,7 @@ void rotate_by(const Kernels& kernels, const void* cosines, const void* sines,
     const Turning turning(kernels, data, data.pairs, stores);
     if (turning.bytes() == 0)
         return;
-    threads = threads_for(turning, threads);
+    threads = threads_for(turning, 0, threads);
     const RotaryTasks tasks(turning, 0, threads);
     const bool interleaved = data.pairing == Pairing::interleaved;
     const std::vector<OwnTable> tables =

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <vector>
 
-#include "plans/frequencies.hpp"
+#include "plans/filling.hpp"
 #include "plans/memory.hpp"
 #include "plans/pool.hpp"
 #include "plans/rotary.hpp"
@@ -280,8 +280,9 @@ class RotaryTasks {
     std::int64_t before_, rows_, share_, shares_;
 };
 
-inline int threads_for(const Turning& turning, int threads) {
-    return turning.bytes() < parallel_bytes ? 1 : threads;
+// Of a rotation for which so many pairs of its table are evaluated one by one.
+inline int threads_for(const Turning& turning, std::int64_t evaluated, int threads) {
+    return turning.bytes() + evaluated * evaluated_bytes < parallel_bytes ? 1 : threads;
 }
 
 } // namespace ropewalk
