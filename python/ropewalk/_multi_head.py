@@ -1,5 +1,6 @@
 """Multi-head attention: projections, heads, rotation and attention in one call."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Unpack
 
@@ -408,7 +409,12 @@ def _projected(
             f"shape {matrix.shape}"
         )
         raise ValueError(msg)
-    result: NDArray[Any] = rows.astype(dtype, copy=False) @ matrix.astype(dtype, copy=False)
+    leading = rows.shape[:-1]
+    rows = rows.astype(dtype, copy=False)
+    if math.prod(leading[:-1]) > 1:  # one product, where NumPy would make one for each of a batch
+        rows = rows.reshape(math.prod(leading), features)
+    product: NDArray[Any] = rows @ matrix.astype(dtype, copy=False)
+    result = product.reshape(*leading, matrix.shape[1])
     if bias is not None:
         more = _arrays.data(f"{name}_bias", bias)
         if more.shape != matrix.shape[1:]:
