@@ -10,10 +10,10 @@
 namespace ropewalk {
 namespace {
 
-// Waking a thread pays from about a tenth of a millisecond on: so many products, or so many
-// elements of keys and values, for which few queries wait longer.
-constexpr std::int64_t parallel_products = std::int64_t{1} << 21,
-                       parallel_elements = std::int64_t{1} << 20;
+// Waking a thread pays from some 40 microseconds on, whether calls follow each other at once or
+// not: so many products, or so many elements of keys and values, for which few queries wait longer.
+constexpr std::int64_t parallel_products = std::int64_t{1} << 20,
+                       parallel_elements = std::int64_t{1} << 19;
 // Of keys that are packed, what a task takes.
 constexpr std::int64_t packed_keys = 1024;
 
