@@ -30,8 +30,10 @@ void each_few_tiles(const Tiling<T>& tiling, std::int64_t first, std::int64_t en
         task.run(true, tiling.part(0), worker, interruption);
         task.finish();
     };
+    // Of few heads some thread would have the tiles that take longest.
+    const bool uneven = tasks > 1 && end - first < 2 * threads;
     run_tasks((end - first) * tasks, threads, Task(run), interruption,
-              tasks > 1 ? Order::next_first : Order::own_first);
+              uneven ? Order::next_first : Order::own_first);
 }
 
 // The tiles of some groups of heads, whose keys and values are packed first.
