@@ -105,11 +105,20 @@ std::chrono::nanoseconds processor_time(std::thread&) { return Clock::now().time
 void bring(std::thread&) {}
 #endif
 
-// Tasks that follow each other, of which `next` and those behind it have not been begun.
-struct Stretch {
+// Tasks that follow each other, of which `next` and those behind it have not been begun. Each is in
+// a line of its own, which other threads only read once nothing is left.
+struct alignas(64) Stretch {
     std::atomic<std::int64_t> next{0};
     std::int64_t end = 0;
 
+    // The next one, or -1 where none is left.
+    std::int64_t take() {
+        if (next.load(std::memory_order_relaxed) >= end)
+            return -1;
+        const std::int64_t task = next.fetch_add(1, std::memory_order_relaxed);
+        return task < end ? task : -1;
+    }
+    // How many are left, which nobody takes then.
     std::int64_t take_all() { return std::max<std::int64_t>(0, end - next.exchange(end)); }
 };
 
@@ -132,7 +141,8 @@ struct Job {
         auto left = static_cast<std::int64_t>(stretches.size());
         for (std::int64_t next = 0; Stretch& stretch : stretches) {
             stretch.next = next;
-            stretch.end = next += (count - next) / left--;
+            next += (count - next) / left--;
+            stretch.end = next;
         }
     }
 
@@ -142,7 +152,7 @@ struct Job {
             work(worker, stretches[(own + k) % all]);
     }
     void work(int worker, Stretch& of) {
-        for (std::int64_t i; (i = of.next.fetch_add(1, std::memory_order_relaxed)) < of.end;) {
+        for (std::int64_t i; (i = of.take()) >= 0;) {
             std::int64_t done = 1;
             if (interruption.stops(worker)) // nobody has the tasks from here on
                 for (Stretch& stretch : stretches)
