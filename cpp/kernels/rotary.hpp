@@ -36,6 +36,8 @@ template <Ahead ahead, int streams = 1, class Element>
 [[gnu::always_inline]] inline void ask_for(const Element* x, const Element* y) {
     if constexpr (ahead == Ahead::far_rows)
         __builtin_prefetch(x + 4096 / (streams * sizeof(Element)));
+    if constexpr (ahead == Ahead::far_rows_to_second)
+        __builtin_prefetch(x + 4096 / (streams * sizeof(Element)), 0, 2);
     if constexpr (ahead == Ahead::next_rows) {
         __builtin_prefetch(x + 2048 / sizeof(Element));
         __builtin_prefetch(y + 1024 / sizeof(Element), 1);
@@ -181,10 +183,12 @@ struct Interleaved {
         const std::int64_t width = 2 * r.pairs;
         const bool gapless = r.x_stride == width && r.y_stride == width;
         if (gapless && (r.repeats == 1 || width % lanes == 0)) {
-            const bool far = r.ahead == Ahead::far_rows;
+            const bool to_second = r.ahead == Ahead::far_rows_to_second;
+            const bool far = r.ahead == Ahead::far_rows || to_second;
             if (r.streamed && lies_in_pairs(r))
-                return far ? run_gapless<true, Ahead::far_rows>(r)
-                           : run_gapless<true, Ahead::nothing>(r);
+                return to_second ? run_gapless<true, Ahead::far_rows_to_second>(r)
+                       : far     ? run_gapless<true, Ahead::far_rows>(r)
+                                 : run_gapless<true, Ahead::nothing>(r);
             return far                           ? run_gapless<false, Ahead::far_rows>(r)
                    : r.ahead == Ahead::next_rows ? run_gapless<false, Ahead::next_rows>(r)
                                                  : run_gapless<false, Ahead::nothing>(r);
@@ -320,10 +324,12 @@ struct Half {
 
     static void rotate(const Rotation& r) {
         if (r.y_stride == 2 * r.pairs && r.apart == r.pairs && r.pairs % lanes == 0)
-            return r.streamed                    ? run_gapless<true, Ahead::far_rows>(r)
-                   : r.ahead == Ahead::far_rows  ? run_gapless<false, Ahead::far_rows>(r)
-                   : r.ahead == Ahead::next_rows ? run_gapless<false, Ahead::next_rows>(r)
-                                                 : run_gapless<false, Ahead::nothing>(r);
+            return r.ahead == Ahead::far_rows_to_second // and streamed
+                       ? run_gapless<true, Ahead::far_rows_to_second>(r)
+                       : r.streamed                    ? run_gapless<true, Ahead::far_rows>(r)
+                         : r.ahead == Ahead::far_rows  ? run_gapless<false, Ahead::far_rows>(r)
+                         : r.ahead == Ahead::next_rows ? run_gapless<false, Ahead::next_rows>(r)
+                                                       : run_gapless<false, Ahead::nothing>(r);
         const auto* x = static_cast<const Element*>(r.x);
         auto* y = static_cast<Element*>(r.y);
         const auto* cosines = static_cast<const Table*>(r.cosines);

@@ -149,6 +149,8 @@ class Turning {
                            near_bytes = 256 << 10;
         const bool intel = waits_for_second_cache();
         if (bytes() >= far_bytes) {
+            if (intel && streamed_)
+                return Ahead::far_rows_to_second;
             const bool asks = half_type || !interleaved || !inner_.own || intel;
             return asks || has_large_first_cache() ? Ahead::far_rows : Ahead::nothing;
         }
