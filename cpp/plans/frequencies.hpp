@@ -86,8 +86,9 @@ class Frequencies {
 
     SineCosine exact(const Positions& positions, std::int64_t row, std::int64_t pair) const;
 
-    // The rows of the first positions in some layout, made once by fill(), which returns them; of
-    // so many numbers of positions.
+    // The rows of the first positions in some layout, made once by fill(), which returns them.
+    // Those of several numbers of positions are kept, which are known by their place among these,
+    // `size`.
     static constexpr int first_sizes = 4;
     template <class Fill>
     const Scratch& first_rows(Layout layout, int size, const Fill& fill) const {

@@ -206,6 +206,7 @@ class Pool {
         {
             const std::lock_guard lock(mutex_);
             job_ = job;
+            last_call_ = job->began;
             calls_.fetch_add(1, std::memory_order_release);
             job->awaits = started || sleeping_ > 0;
         }
@@ -264,12 +265,10 @@ class Pool {
                 wake_.wait(lock, called);
                 --sleeping_;
                 seen = calls_.load(std::memory_order_acquire);
+                soon = last_call_ - since < spin_time; // also of one that is over
                 job = job_;
             }
-            if (!job)
-                continue;
-            soon = job->began - since < spin_time;
-            if (worker.number <= job->workers) {
+            if (job && worker.number <= job->workers) {
                 job->came.fetch_add(1, std::memory_order_relaxed);
                 worker.works.store(true, std::memory_order_relaxed);
                 leave(job->processor);
@@ -287,6 +286,7 @@ class Pool {
     std::atomic<std::uint64_t> calls_{0};
     int sleeping_ = 0;
     std::shared_ptr<Job> job_;
+    Clock::time_point last_call_;
     std::deque<Worker> workers_;
 };
 

@@ -1,11 +1,11 @@
 // One pool of threads for the process: lazy, safe to fork, polite to other pools.
 //
 // Workers start with the first call that is worth them, spin for some tens of microseconds after a
-// call and then sleep, and are never pinned; one that wakes on its caller's processor goes to
-// another, and one that has lost its own to other threads is brought to its caller's at the end.
-// The caller works too, and whoever is done takes tasks that others have not begun, so a worker
-// that wakes late delays nothing. A call that finds the pool taken, by another thread or by itself
-// further up, runs alone. A forked child starts afresh.
+// call, where calls follow each other so soon, and then sleep, and are never pinned; one that wakes
+// on its caller's processor goes to another, and one that has lost its own to other threads is
+// brought to its caller's at the end. The caller works too, and whoever is done takes tasks that
+// others have not begun, so a worker that wakes late delays nothing. A call that finds the pool
+// taken, by another thread or by itself further up, runs alone. A forked child starts afresh.
 #pragma once
 
 #include <atomic>

@@ -64,7 +64,7 @@ def standard(dim: int, /, *, base: float = 10000.0) -> Frequencies:
     return standard_of(_options.even_dim(dim), _options.positive_number("base", base))
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=16)  # each may keep tables of some megabytes
 def standard_of(dim: int, base: float) -> Frequencies:
     """Return standard frequencies of a width and a base that are checked."""
     with localcontext(DIGITS):
