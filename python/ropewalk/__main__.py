@@ -5,6 +5,8 @@ where something in the articles failed to reproduce, and 2 where the command cou
 out.
 """
 
+from __future__ import annotations
+
 import argparse
 import csv
 import io

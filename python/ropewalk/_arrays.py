@@ -3,6 +3,8 @@
 Every message names the argument, what was expected and what came.
 """
 
+from __future__ import annotations
+
 import sys
 from collections.abc import Sequence
 from itertools import chain

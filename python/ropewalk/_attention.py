@@ -1,5 +1,7 @@
 """Scaled dot-product attention, its weights and stages, and how parts of it are merged."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypedDict

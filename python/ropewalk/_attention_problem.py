@@ -1,5 +1,7 @@
 """What attention is asked: arguments checked, defaults filled in, as the core takes them."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Sequence
 from typing import Any, cast, get_args

@@ -5,6 +5,8 @@ What no configuration says, how a family pairs its channels and what it takes fo
 out, is in rotary_families.json, which tests/golden/rotary_families.py measures.
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache

@@ -1,5 +1,7 @@
 """Tokens as vectors: how they are looked up, and how near two of them are."""
 
+from __future__ import annotations
+
 import math
 from typing import Any, Literal
 

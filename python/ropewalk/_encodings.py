@@ -6,6 +6,8 @@ pair ``i`` shows ``(sin(p w_i), cos(p w_i))``, and a shift by ``k`` positions tu
 fixed angle, whatever the time.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Sequence
 from typing import Any, Literal

@@ -1,5 +1,7 @@
 """Files that are written whole or not at all."""
 
+from __future__ import annotations
+
 import errno
 import os
 import shutil

@@ -1,5 +1,7 @@
 """Multi-head attention: projections, heads, rotation and attention in one call."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Unpack

@@ -3,6 +3,8 @@
 Every message names the argument, what was expected and what came.
 """
 
+from __future__ import annotations
+
 import math
 import operator
 from collections.abc import Sequence

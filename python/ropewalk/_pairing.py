@@ -1,5 +1,7 @@
 """Which features are a pair: a quarter turn of all pairs, and the way between the pairings."""
 
+from __future__ import annotations
+
 import math
 from typing import Any
 

@@ -1,5 +1,7 @@
 """The report of the articles: one HTML page that needs no other file, no script and no network."""
 
+from __future__ import annotations
+
 import re
 from base64 import b64encode
 from collections import Counter

@@ -1,5 +1,7 @@
 """Results: their dtype, new memory for them, or `out` once it is known to fit."""
 
+from __future__ import annotations
+
 import math
 import sys
 from typing import Any

@@ -5,6 +5,8 @@ rows that have been turned depends on the distance of their positions alone, bec
 ``m`` and the other by ``n`` is turning one of them by ``n - m``.
 """
 
+from __future__ import annotations
+
 from typing import Any, Literal
 
 import numpy as np

@@ -1,5 +1,7 @@
 """Rotations written out: as matrices, as blocks of two by two, as complex numbers."""
 
+from __future__ import annotations
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 

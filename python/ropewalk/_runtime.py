@@ -4,6 +4,8 @@ The number of threads is the one piece of state. It changes how long a call take
 returns.
 """
 
+from __future__ import annotations
+
 import os
 import sys
 from collections.abc import Iterator

@@ -1,5 +1,7 @@
 """Softmax and the logarithm of its sum, over any axis."""
 
+from __future__ import annotations
+
 from typing import Any, Literal
 
 import numpy as np

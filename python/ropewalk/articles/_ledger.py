@@ -1,5 +1,7 @@
 """The ledger: an entry for everything that an article says."""
 
+from __future__ import annotations
+
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,5 +1,7 @@
 """The ledger as a table: for notebooks, for documents, for programs."""
 
+from __future__ import annotations
+
 import csv
 import io
 import re

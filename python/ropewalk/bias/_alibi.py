@@ -1,5 +1,7 @@
 """ALiBi: attention with linear biases."""
 
+from __future__ import annotations
+
 from decimal import Decimal, localcontext
 
 import numpy as np

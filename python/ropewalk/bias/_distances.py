@@ -1,5 +1,7 @@
 """Positions of keys less those of queries, and matrices of what depends on them alone."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np

@@ -1,5 +1,7 @@
 """Masks, True where a query attends to a key."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np

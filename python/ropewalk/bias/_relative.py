@@ -1,5 +1,7 @@
 """Biases looked up in learned tables: by T5's buckets of distances, or by the distance itself."""
 
+from __future__ import annotations
+
 from bisect import bisect_left
 from typing import Any
 

@@ -1,5 +1,7 @@
 """Attention from chunks of queries to chunks of keys, and the merge of what they give."""
 
+from __future__ import annotations
+
 import itertools
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence

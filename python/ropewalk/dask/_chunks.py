@@ -1,5 +1,7 @@
 """Arrays in chunks, and the names of their axes: those of one name run together."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 

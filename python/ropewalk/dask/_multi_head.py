@@ -1,5 +1,7 @@
 """Multi-head attention: projections and rotation chunk by chunk, and attention of their chunks."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from typing import Any, Unpack
 

@@ -1,5 +1,7 @@
 """Encodings and rotation, chunk by chunk."""
 
+from __future__ import annotations
+
 import itertools
 from typing import Any
 

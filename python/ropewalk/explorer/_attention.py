@@ -1,5 +1,7 @@
 """Attention of many heads: weights, stages, masks, temperature, and the polygon of 2-D values."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from typing import Any

@@ -1,5 +1,7 @@
 """The sinusoidal encoding: its heat map, the wave of a dimension, the hands of a position."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,5 +1,7 @@
 """Rotation: pairs that turn with the position, scores by distance, exact beside float32 angles."""
 
+from __future__ import annotations
+
 from typing import Literal
 
 import numpy as np

@@ -1,5 +1,7 @@
 """What all views share: the page that draws them, arrays on the way to it, saving."""
 
+from __future__ import annotations
+
 import json
 from abc import abstractmethod
 from base64 import b64encode

@@ -1,5 +1,7 @@
 """Schedules that stretch a trained context, without an attention factor."""
 
+from __future__ import annotations
+
 from decimal import Decimal, localcontext
 
 from ropewalk import _options

@@ -1,5 +1,7 @@
 """The type that carries everything that turns, and the numbers that schedules are made from."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Iterable
 from decimal import Context, Decimal, DivisionByZero, InvalidOperation, Overflow, localcontext

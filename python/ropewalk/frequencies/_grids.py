@@ -1,5 +1,7 @@
 """Schedules of positions with several coordinates: images, video, mixed streams."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from decimal import Decimal, localcontext
 from typing import Literal

@@ -1,5 +1,7 @@
 """LongRoPE: a factor for every pair, and an attention factor."""
 
+from __future__ import annotations
+
 from decimal import Decimal, localcontext
 
 from numpy.typing import ArrayLike

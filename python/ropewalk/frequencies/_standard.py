@@ -1,5 +1,7 @@
 """Schedules of the papers themselves, arrays of angles, and schedules that leave pairs out."""
 
+from __future__ import annotations
+
 from decimal import Decimal, localcontext
 from functools import lru_cache
 

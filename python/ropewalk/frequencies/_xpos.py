@@ -1,5 +1,7 @@
 """The decay that xPos adds to RoPE."""
 
+from __future__ import annotations
+
 from decimal import Decimal, localcontext
 
 import numpy as np

@@ -1,5 +1,7 @@
 """YaRN: a ramp over the pairs, and an attention factor."""
 
+from __future__ import annotations
+
 import math
 from decimal import Decimal, localcontext
 

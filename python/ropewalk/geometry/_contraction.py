@@ -1,5 +1,7 @@
 """Attention as a contraction of points."""
 
+from __future__ import annotations
+
 import math
 
 import numpy as np

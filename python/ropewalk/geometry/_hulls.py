@@ -1,5 +1,7 @@
 """Points of the plane: their hull, areas, and who lies outside."""
 
+from __future__ import annotations
+
 import sys
 from fractions import Fraction
 

@@ -1,5 +1,7 @@
 """Points of any dimension: lengths and widths, the principal plane; and their checks."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable, Iterator
 

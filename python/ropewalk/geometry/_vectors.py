@@ -1,5 +1,7 @@
 """Vectors: projections."""
 
+from __future__ import annotations
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 

@@ -1,5 +1,7 @@
 """Attention as arrows between tokens: what each key gives to a query."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,5 +1,7 @@
 """Figures and animations of the articles, from what the library computes."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping
 
 import numpy as np

@@ -1,5 +1,7 @@
 """Attention: weights, masks and the stages between them, as maps of queries and keys."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping, Sequence
 from math import ceil
 from typing import Any

@@ -1,5 +1,7 @@
 """What all figures share: their Axes, their colours, their words."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, Literal

@@ -1,5 +1,7 @@
 """Pairs of an encoding as hands of clocks."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any, Literal
 

@@ -1,5 +1,7 @@
 """The Transformer as a diagram, with its positional encodings brought out."""
 
+from __future__ import annotations
+
 from matplotlib.axes import Axes
 from matplotlib.patches import Circle, FancyArrowPatch, FancyBboxPatch
 

@@ -1,5 +1,7 @@
 """The ladder of encodings: what adding one does to an embedding, and how it moves along."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Sequence
 

@@ -1,5 +1,7 @@
 """What maps of values share: colours, hatched cells, values in cells, names of rows and columns."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from math import ceil
 from typing import Any, Literal

@@ -1,5 +1,7 @@
 """Matrices: a worked product."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 
 import numpy as np

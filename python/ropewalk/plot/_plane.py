@@ -1,5 +1,7 @@
 """Points of the plane: under a linear map, and under attention."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from math import hypot
 from typing import Any

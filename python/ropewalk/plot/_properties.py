@@ -1,5 +1,7 @@
 """Measured properties: the scorecard, long-term decay, temperature and the scale law."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,5 +1,7 @@
 """Rotary position embedding: turned pairs, its scores and its angles."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,5 +1,7 @@
 """Schedules of frequencies, side by side."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 
 import numpy as np

@@ -1,5 +1,7 @@
 """Tables as pictures: an encoding in colours, and in digits."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from math import floor, log10
 from typing import Literal

@@ -1,5 +1,7 @@
 """Pairs that turn with the position, as an animation."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 
 import numpy as np

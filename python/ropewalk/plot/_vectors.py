@@ -1,5 +1,7 @@
 """Vectors: a right triangle, projections, inner products."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from math import cos, degrees, hypot, sin
 

@@ -1,5 +1,7 @@
 """Curves: encodings over the positions, a sine, the exponential function."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,5 +1,7 @@
 """The table of the scorecard, and its words in both languages."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape

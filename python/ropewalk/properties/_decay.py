@@ -4,6 +4,8 @@ The bound of RoFormer falls with the distance, though not steadily; the score of
 keys wanders around 0; and the score of others is largest wherever they say.
 """
 
+from __future__ import annotations
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 

@@ -1,5 +1,7 @@
 """What changes and what does not: when positions shift, texts grow, features turn."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

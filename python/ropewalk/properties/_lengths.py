@@ -1,5 +1,7 @@
 """Longer texts: which angles a model meets that it never met in its training."""
 
+from __future__ import annotations
+
 import numpy as np
 from numpy.typing import NDArray
 

@@ -1,5 +1,7 @@
 """A measurement, and what all of them share: their arguments, their bounds."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,5 +1,7 @@
 """The scorecard: every wanted property of every encoding, as a number that was measured."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any

@@ -1,5 +1,7 @@
 """Laws of softmax."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable
 from typing import Any

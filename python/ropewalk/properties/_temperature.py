@@ -1,5 +1,7 @@
 """Temperature and scale: how sharp weights are, and why scores are divided."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,5 +1,7 @@
 """Order of the tokens: what attention alone does not see."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np

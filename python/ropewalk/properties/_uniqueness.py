@@ -1,5 +1,7 @@
 """Uniqueness: how near two positions come, and how far a proof reaches."""
 
+from __future__ import annotations
+
 import math
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
