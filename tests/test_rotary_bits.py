@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from tests.conftest import Call
 from tests.data import DTYPES, PAIRINGS, assert_same_bits, dtypes, pairings, rows, unaligned
-from tests.test_rotary import LARGEST, draw_data
+from tests.test_rotary import LARGEST
+from tests.test_rotary_data import draw_data
 
 import ropewalk as rw
 from ropewalk import _core, _results
