@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.conftest import RunPython
 from tests.data import DTYPES, UNIT, assert_same_bits, dtypes, rows
 from tests.test_attention import INF, Call, assert_within
 
@@ -115,3 +116,30 @@ def test_results_are_new_arrays() -> None:
         assert not np.shares_memory(array, given)
         assert array.flags.owndata
         assert array.flags.c_contiguous
+
+
+# What comes of many random parts.
+MERGE = """
+import hashlib
+import numpy as np
+import ropewalk as rw
+
+rng = np.random.default_rng(0)
+outputs, lses = rng.standard_normal((3, 40, 60, 8)), 3 * rng.standard_normal((3, 40, 60))
+merged = rw.merge_attention(outputs, lses)
+print(hashlib.sha256(b"".join(array.tobytes() for array in merged)).hexdigest())
+"""
+
+
+def test_bits_do_not_depend_on_the_processor(run_python: RunPython) -> None:
+    """Nor on what NumPy makes of it, whose exponentials do."""
+    exponentials = np.lib.introspect.opt_func_info("^exp$")["exp"]
+    kernels = exponentials["dd"]["available"].split()
+    others = " ".join(kernel for kernel in kernels if not kernel.startswith("baseline"))
+    found = set()
+    for isa in rw.show_config()["supported_isas"]:
+        for disabled in (None, others):
+            result = run_python(MERGE, ROPEWALK_ISA=isa, NPY_DISABLE_CPU_FEATURES=disabled)
+            assert result.returncode == 0, result.stderr
+            found.add(result.stdout)
+    assert len(found) == 1

@@ -5,8 +5,8 @@ task attends from one chunk of queries to one chunk of keys on one thread; parti
 merged in a tree. What a causal mask, a window or key lengths hide as a whole is in no task.
 
 Nothing is computed before Dask is asked to. The same chunks give the same bits, on any scheduler
-and any number of workers. Other chunks may change the last bits of attention, and those of nothing
-else.
+and any number of workers; the projections of `multi_head_attention` do so on one kind of processor.
+Other chunks may change the last bits of attention and of projections, and those of nothing else.
 """
 
 try:

@@ -91,8 +91,8 @@ def attention(
 
     Partial results of the size of a chunk of queries are merged four at a time, ``n`` of them in
     ``L = ceil(log(n, 4))`` levels: a worker of one thread holds at most ``3 L + 2`` beside the
-    chunks. Each level adds at most 2 units of the dtype's precision, times the largest value, to
-    the error of `ropewalk.attention`.
+    chunks. Each level adds at most 2 units of the dtype's precision, and ``2**-52`` times the
+    largest log-sum-exp, times the largest value, to the error of `ropewalk.attention`.
 
     A chunk of keys is held until all chunks of queries that see it have met it. With `recompute` it
     is made in the task itself, once for each of them, by whatever Dask fuses into that task: what
