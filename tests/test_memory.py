@@ -170,6 +170,25 @@ print(235 < kept() < 260)  # the newest, and one
 
 
 @of_linux
+def test_what_is_kept_is_given_up_for_memory_to_work_in(run_python: RunPython) -> None:
+    """That of one query to many keys, which it meets in parts."""
+    result = run_python(
+        ADDRESSES
+        + """
+key = np.broadcast_to(np.ones(64, np.float32), (2**24, 64))
+query, out = np.ones((1, 64), np.float32), np.empty((1, 64), np.float32)
+rw.attention(query, key[:300], key[:300], out=out)
+many = [table(50) for _ in range(4)]
+many.clear()
+limit = int(mib_of_addresses() + 1) * 2**20
+resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+print(rw.attention(query, key, key, out=out).min())
+"""
+    )
+    assert (result.stdout.split(), result.stderr) == (["1.0"], "")
+
+
+@of_linux
 def test_what_is_kept_is_given_up_before_memory_is_said_to_lack(run_python: RunPython) -> None:
     result = run_python(
         ADDRESSES

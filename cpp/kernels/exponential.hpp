@@ -96,7 +96,7 @@ struct Eighths {
   private:
     // The bits of 2^(k / 8), less what adding k / 8 to the exponent adds to them. Rounding would
     // put them off by half a unit in the last place. All are less by the same factor, .99963, for
-    // which float32 has them within .053 units, and which q(r) makes good.
+    // which float32 has them within .053 2^-23 of themselves, and which q(r) makes good.
     static constexpr std::uint32_t powers[8] = {0x3f7fe7aa, 0x3f7b887d, 0x3f782978, 0x3f75ef0f,
                                                 0x3f74f3be, 0x3f755466, 0x3f773086, 0x3f7aaa76};
     Vector take_power(Vector x, Vector rounding) {

@@ -151,6 +151,16 @@ constinit KeptBlocks kept_blocks; // arrays may outlive whatever has a destructo
 
 } // namespace
 
+Scratch::Scratch(std::int64_t doubles) {
+    const std::size_t bytes = static_cast<std::size_t>(doubles) * sizeof(double);
+    void* data = ::operator new(bytes, alignment, std::nothrow);
+    if (data == nullptr) {
+        kept_blocks.drop_all();
+        data = ::operator new(bytes, alignment);
+    }
+    memory_.reset(static_cast<double*>(data));
+}
+
 void* take_large(std::size_t bytes) {
     if (bytes > SIZE_MAX / 2)
         return nullptr;

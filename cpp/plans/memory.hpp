@@ -30,9 +30,7 @@ enum class Stores { cached, streamed };
 // Doubles aligned to a cache line, not initialised.
 class Scratch {
   public:
-    explicit Scratch(std::int64_t doubles)
-        : memory_(static_cast<double*>(
-              ::operator new(static_cast<std::size_t>(doubles) * sizeof(double), alignment))) {}
+    explicit Scratch(std::int64_t doubles);
     double* data() const { return memory_.get(); }
 
   private:
