@@ -92,10 +92,9 @@ def test_ragged_data_is_refused(function: str) -> None:
 @pytest.mark.parametrize("features", [0, 1, 7, 2**20 + 2])
 @pytest.mark.parametrize("function", ["rotate", "rerotate", "quarter_turn"])
 def test_x_must_have_an_even_number_of_features(function: str, features: int) -> None:
-    message = (
-        f"x must have an even number of features from 2 to 1048576, got {features}; "
-        "rotary_dim says how many of them are turned"
-    )
+    message = f"x must have an even number of features from 2 to 1048576, got {features}"
+    if function != "quarter_turn":
+        message += "; rotary_dim says how many of them are turned"
     with pytest.raises(ValueError, match=exactly(message)):
         OF_DATA[function](np.ones((2, features), np.float16))
 

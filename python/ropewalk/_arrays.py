@@ -34,15 +34,9 @@ def axis_of(axis: object, array: NDArray[Any]) -> int:
 
 def rotary_width(array: NDArray[Any], rotary_dim: int | None) -> int:
     """Return how many features of the last axis of `x` are turned: all, or those asked for."""
-    features: int = array.shape[-1]
     if rotary_dim is None:
-        if features < 2 or features % 2 or features > LARGEST_DIM:
-            msg = (
-                f"x must have an even number of features from 2 to {LARGEST_DIM}, got {features}; "
-                "rotary_dim says how many of them are turned"
-            )
-            raise ValueError(msg)
-        return features
+        return even_width(array, "; rotary_dim says how many of them are turned")
+    features: int = array.shape[-1]
     width = _options.integer("rotary_dim", rotary_dim)
     if width < 2 or width % 2 or width > min(features, LARGEST_DIM):
         msg = (
@@ -51,6 +45,17 @@ def rotary_width(array: NDArray[Any], rotary_dim: int | None) -> int:
         )
         raise ValueError(msg)
     return width
+
+
+def even_width(array: NDArray[Any], hint: str = "") -> int:
+    """Return how many features the last axis of `x` has, all of them in pairs."""
+    features: int = array.shape[-1]
+    if features < 2 or features % 2 or features > LARGEST_DIM:
+        msg = (
+            f"x must have an even number of features from 2 to {LARGEST_DIM}, got {features}{hint}"
+        )
+        raise ValueError(msg)
+    return features
 
 
 def check_rows_fit(

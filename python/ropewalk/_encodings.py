@@ -242,8 +242,8 @@ def sinusoidal_encoding(
         If an argument is out of the range above, `base` and `frequencies` are both given, or `out`
         does not fit.
     TypeError
-        If `positions` are complex or no numbers, `dim` is missing or no integer, or `dtype` is not
-        one of those named.
+        If `positions` are complex or no numbers, `dim` is missing or no integer, `frequencies` are
+        no `Frequencies`, or `dtype` is not one of those named.
     ImportError
         If `dtype` is "bfloat16" and ml_dtypes is not installed.
 
@@ -342,7 +342,8 @@ def shift_matrix(
     ValueError
         If an argument is out of its range, or `base` and `frequencies` are both given.
     TypeError
-        If `offset` is complex or no number, or `dim` is missing or no integer.
+        If `offset` is complex or no number, `dim` is missing or no integer, or `frequencies` are
+        no `Frequencies`.
 
     See Also
     --------
@@ -411,7 +412,8 @@ def position_kernel(
     ValueError
         If an argument is out of its range, or `base` and `frequencies` are both given.
     TypeError
-        If `offsets` are complex or no numbers, or `dim` is missing or no integer.
+        If `offsets` are complex or no numbers, `dim` is missing or no integer, or `frequencies` are
+        no `Frequencies`.
 
     See Also
     --------

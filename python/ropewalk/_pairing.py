@@ -21,8 +21,8 @@ def quarter_turn(x: ArrayLike, /, *, pairing: Pairing = "interleaved") -> NDArra
     Parameters
     ----------
     x : array_like of shape (..., dim)
-        Features, an even number of them; float64, float32, float16, bfloat16, or integers, which
-        become float64.
+        Features, an even number of them from 2 to 2**20; float64, float32, float16, bfloat16, or
+        integers, which become float64.
     pairing : {"interleaved", "half"}, default "interleaved"
         As in `rotate`.
 
@@ -33,7 +33,7 @@ def quarter_turn(x: ArrayLike, /, *, pairing: Pairing = "interleaved") -> NDArra
     Raises
     ------
     ValueError
-        If the last axis of `x` is odd, or `pairing` is neither of the two.
+        If the last axis of `x` is odd or out of range, or `pairing` is neither of the two.
     TypeError
         If `x` is complex or holds no numbers.
 
@@ -58,7 +58,7 @@ def quarter_turn(x: ArrayLike, /, *, pairing: Pairing = "interleaved") -> NDArra
     array([-3., -4.,  1.,  2.])
     """
     data = _arrays.data("x", x)
-    width = _arrays.rotary_width(data, None)
+    width = _arrays.even_width(data)
     first, second = pair_slices(width, interleaved=_options.is_interleaved(pairing))
     result = _results.empty(data.shape, data.dtype)
     # Not out=: np.negative of strided float32 into strided memory is wrong in NumPy 2.4.
@@ -95,7 +95,8 @@ def convert_pairing(
     heads : int, default 1
         How many heads the axis holds, one after another; positive.
     rotary_dim : int, optional
-        How many features of each head are turned, as in `rotate`; all of them where left out.
+        How many features of each head are turned, even and at most 2**20, as in `rotate`; all of
+        them where left out.
 
     Returns
     -------

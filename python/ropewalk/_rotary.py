@@ -65,8 +65,8 @@ def rotary_tables(
     ValueError
         If an argument is out of the range above, or `base` and `frequencies` are both given.
     TypeError
-        If `positions` are complex or no numbers, `dim` is missing or no integer, or `dtype` is not
-        one of those named.
+        If `positions` are complex or no numbers, `dim` is missing or no integer, `frequencies` are
+        no `Frequencies`, or `dtype` is not one of those named.
     ImportError
         If `dtype` is "bfloat16" and ml_dtypes is not installed.
 
@@ -184,7 +184,8 @@ def rotate(
         If shapes do not fit, an argument is out of the range above, `base` and `frequencies` are
         both given, or `out` does not fit or shares part of the memory of another argument.
     TypeError
-        If `x` or `positions` are complex or no numbers, or `rotary_dim` is no integer.
+        If `x` or `positions` are complex or no numbers, `rotary_dim` is no integer, or
+        `frequencies` are no `Frequencies`.
 
     See Also
     --------

@@ -48,8 +48,8 @@ def softmax(
     Returns
     -------
     ndarray, of the shape and dtype of `x`
-        A row that has nothing to weigh, all masked or -inf, is 0. NaN or inf in a row makes all of
-        what counts there NaN.
+        A row that has nothing to weigh, all masked or -inf once scaled, is 0. NaN or +inf, once
+        scaled, makes all of what counts in its row NaN.
 
     Raises
     ------
@@ -68,7 +68,7 @@ def softmax(
     -----
     float32 is computed in float32, but differences of logits are not rounded, scaled or not, and
     sums go on in float64 after four elements: results are within ``5.7 2**-24`` of the exact ones,
-    relative, and the rounding of the result (3.6 units in the last place in all were the most that
+    relative, and the rounding of the result (3.3 units in the last place in all were the most that
     was found). With a scale of 1 or another power of two the larger of two logits never gets a
     smaller result. Half types are computed so too, and rounded once more: they are within 0.51
     units.
