@@ -85,6 +85,40 @@ def test_every_drawing_speaks_japanese(draw: Drawing, monkeypatch: pytest.Monkey
     assert not any(word in said for word in ("position", "dimension", "pair", "value"))
 
 
+LABELLED: dict[str, Callable[[str, Axes], object]] = {
+    "waves": lambda label, ax: rw.plot.waves(TABLE[:, :2], labels=[label, "b"], ax=ax),
+    "a table": lambda label, ax: rw.plot.number_table(TABLE[:2, :2], labels=[label, "b"], ax=ax),
+    "clocks": lambda label, ax: rw.plot.clock_hands(TABLE[:3, :2], labels=[label], ax=ax),
+    "wavelengths": lambda label, ax: rw.plot.wavelengths(
+        {label: rw.frequencies.standard(8), "b": rw.frequencies.standard(4)}, ax=ax
+    ),
+    "wavelengths of axes": lambda label, ax: rw.plot.wavelengths(
+        {label: rw.frequencies.axial(8, axes=2)}, ax=ax
+    ),
+    "a product": lambda label, ax: rw.plot.matrix_product(
+        [[1]], [[2]], labels=(label, "b", "c"), ax=ax
+    ),
+    "weights": lambda label, ax: rw.plot.attention_weights({label: np.eye(2)}, ax=ax),
+    "scores": lambda label, ax: rw.plot.score_by_distance(
+        np.ones((1, 2)), np.ones((1, 2)), range(3), labels=[label], ax=ax
+    ),
+}
+
+
+@pytest.mark.parametrize("family", ["STIXGeneral", "none"])
+@pytest.mark.parametrize("draw", LABELLED)
+def test_own_labels_are_drawn_in_a_font_that_has_their_letters(
+    draw: str, family: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """STIX stands in for a Japanese font: it has the letter that DejaVu Sans has not."""
+    label = "\N{TELEPHONE RECORDER}"
+    monkeypatch.setattr("ropewalk.plot._canvas.JAPANESE_FONTS", (family,))
+    ax = Figure().add_subplot()
+    LABELLED[draw](label, ax)
+    ax.figure.figure.draw_without_rendering()  # a letter that is missing would be an error
+    assert any(label in text for text in _texts(ax)) == (family != "none")
+
+
 @pytest.mark.parametrize("draw", DRAWINGS)
 def test_labels_are_english_where_no_font_is_found(
     draw: Drawing, monkeypatch: pytest.MonkeyPatch
@@ -254,7 +288,8 @@ def test_numbers_are_whole_or_of_fifteen_digits() -> None:
     assert [_canvas.number(value) for value in given] == said
 
 
-def test_long_names_stand_below_each_other() -> None:
+def test_long_names_stand_below_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_canvas, "_letters", lambda _: set("aアb"))
     for name, columns in (("a" * 28, 2), ("a" * 29, 1), ("ア" * 18, 2), ("ア" * 19, 1)):
         ax = Figure().add_subplot()
         rw.plot.waves(TABLE[:, :2], labels=[name, "b" * 28], ax=ax)

@@ -240,18 +240,21 @@ def drawable(name: str, values: ArrayLike) -> NDArray[np.float64]:
 def words(english: str, lang: Lang, /, *values: object) -> Words:
     """Return a label, in Japanese where that is asked for and a font can draw it."""
     font = _font(lang)
-    return {"text": (JAPANESE[english] if font else english).format(*values), **font}
+    text = (JAPANESE[english] if font else english).format(*values)
+    return {"text": text, **(font or _drawn([text], "\n")[1])}
 
 
 def own_words(
     labels: Sequence[str] | None, default: list[Words], lang: Lang, name: str = "labels"
 ) -> list[Words]:
-    """Return the caller's labels, or as many of ours where there are none."""
+    """Return the caller's labels, or as many of ours where there are none.
+
+    A label that no font has all letters of is shown by its number.
+    """
     if labels is None:
         return default
-    font = _font(lang)
-    given = strings(name, labels, len(default))
-    return [{"text": label, "parse_math": False, **font} for label in given]
+    texts, font = _drawn(strings(name, labels, len(default)), "\n")
+    return [{"text": text, "parse_math": False, **(font or _font(lang))} for text in texts]
 
 
 def token_labels(name: str, tokens: Sequence[str] | None, count: int) -> Words:
@@ -261,13 +264,7 @@ def token_labels(name: str, tokens: Sequence[str] | None, count: int) -> Words:
     """
     if tokens is None:
         return {}
-    given = strings(name, tokens, count)
-    font: Words = {}
-    letters = _letters(rcParams["font.family"])
-    if not letters.issuperset("".join(given)):
-        font = _font("ja")
-        letters |= _letters(font.get("family", []))
-    labels = [token if letters.issuperset(token) else str(i) for i, token in enumerate(given)]
+    labels, font = _drawn(strings(name, tokens, count))
     return {"labels": labels, "parse_math": False, **font}
 
 
@@ -331,6 +328,19 @@ def dimensions(count: int, lang: Lang) -> list[Words]:
 def letters(text: str) -> float:
     """Length of a text in Latin letters."""
     return sum(1 / LETTER if east_asian_width(letter) in "WF" else 1.0 for letter in text)
+
+
+def _drawn(texts: Sequence[str], more: str = "") -> tuple[list[str], Words]:
+    """Return texts, by their numbers where no font has all letters, and fonts that have them.
+
+    More letters need be no font's: what breaks lines.
+    """
+    font: Words = {}
+    letters = _letters(rcParams["font.family"]) | set(more)
+    if not letters.issuperset("".join(texts)):
+        font = _font("ja")
+        letters |= _letters(font.get("family", []))
+    return [text if letters.issuperset(text) else str(i) for i, text in enumerate(texts)], font
 
 
 def _letters(families: Sequence[str]) -> set[str]:

@@ -85,7 +85,7 @@ def matrix_product(
         shapes = f"{first.shape} and {second.shape}"
         msg = f"a must have as many columns as b has rows, got shapes {shapes}"
         raise ValueError(msg)
-    names = _canvas.strings("labels", labels, 3)
+    names = _canvas.own_words(labels, [{}] * 3, "en")
     product = first @ second
     rows, columns = _selected("row", row, len(product)), _selected("column", column, len(product.T))
     chosen = [] if row is None and column is None else [(i, j) for i in rows for j in columns]
@@ -107,8 +107,7 @@ def matrix_product(
         _brackets(ax, start, top, matrix.shape)
         for (i, j), value in np.ndenumerate(matrix):
             ax.text(start + j + 0.5, top + i + 0.5, _number(value), size=size, **CENTRED)
-        name = ax.text(start + matrix.shape[1] / 2, top - 0.15, label, ha="center", va="bottom")
-        name.set_parse_math(False)
+        ax.text(start + matrix.shape[1] / 2, top - 0.15, "", ha="center", va="bottom").set(**label)
     for sign, start in zip(("·", "="), starts[1:], strict=True):
         ax.text(start - GAP / 2, tallest / 2, sign, **CENTRED)
     if chosen:

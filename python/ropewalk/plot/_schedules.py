@@ -94,9 +94,10 @@ def wavelengths(
             raise TypeError(msg)
     if trained_length is not None:
         trained_length = _options.context_length("trained_length", trained_length)
+    titles = _canvas.own_words(list(schedules), [{}] * len(schedules), lang)
     ax = _canvas.axes(ax, 3.8, lang)
     curves, names = [], []
-    for i, (name, frequencies) in enumerate(schedules.items()):
+    for i, (title, frequencies) in enumerate(zip(titles, schedules.values(), strict=True)):
         colour, line = COLOURS[i % len(COLOURS)], LINES[i % len(LINES)]
         rows = np.atleast_2d(frequencies.wavelengths)
         for axis, row in enumerate(rows):
@@ -104,11 +105,11 @@ def wavelengths(
             if frequencies.axes == 1:
                 dot = "." if np.isfinite(finite).sum() == 1 else None
                 curves += ax.plot(finite, color=colour, linestyle=line, marker=dot)
-                names += _canvas.own_words([name], [{}], lang)
+                names.append(title)
             else:
                 marker = AXIS_MARKERS[axis % len(AXIS_MARKERS)]
                 curves += ax.plot(finite, marker, color=colour, markersize=4)
-                names.append(_canvas.words("{}, axis {}", lang, name, axis))
+                names.append(_canvas.words("{}, axis {}", lang, title["text"], axis))
         still = np.flatnonzero(np.isinf(rows).all(axis=0))
         if still.size:
             edge = ax.get_xaxis_transform()
@@ -116,7 +117,7 @@ def wavelengths(
             curves += ax.plot(
                 still, top, "^", color=colour, markersize=4, transform=edge, clip_on=False
             )
-            names.append(_canvas.words("{}, standing still", lang, name))
+            names.append(_canvas.words("{}, standing still", lang, title["text"]))
     ax.set_yscale("log")
     if trained_length is not None:
         ax.axhline(trained_length, color="0.5", linewidth=0.8)
