@@ -207,7 +207,8 @@ BAD_OPTIONS: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
         "window must be a pair of distances, 0 or more, or None, got (-1, 2)",
     ),
     "a window of fractions": (
-        {"window": (None, 1.5), "offset": 0}, TypeError, "window must be an integer, got 1.5",
+        {"window": (None, 1.5), "offset": 0}, TypeError,
+        "each side of window must be an integer, got 1.5",
     ),
     "negative key lengths": (
         {"key_lengths": [3, -1]}, ValueError,
@@ -491,7 +492,7 @@ def test_integers_that_cannot_be_printed_are_refused(name: str) -> None:
     options: dict[str, Any] = {name: 10**5000}
     with pytest.raises(ValueError, match=f"^{name} must be .*, got an integer of 16610 bits$"):
         rw.attention(x, x, x, **options)
-    with pytest.raises(ValueError, match=r"^window must be .*, got an integer of 16610 bits$"):
+    with pytest.raises(ValueError, match=r"^each side of window .*, got an integer of 16610 bits$"):
         rw.attention(x, x, x, window=(10**5000, None))
 
 

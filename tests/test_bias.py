@@ -507,6 +507,13 @@ def test_slopes_must_be_real(slopes: Any) -> None:
         bias.alibi(slopes, 3)
 
 
+def test_a_number_of_heads_is_no_slope() -> None:
+    message = "slopes must be slopes, as alibi_slopes(8) has for that many heads, got 8"
+    with pytest.raises(ValueError, match=exactly(message)):
+        bias.alibi(8, 100)
+    assert bias.alibi(1, 3)[0, 2] == -2
+
+
 @pytest.mark.parametrize("buckets", [0, 2, 31, -32, 1026])
 def test_buckets_of_two_directions_must_be_even(buckets: int) -> None:
     message = f"buckets must be an even integer from 4 to 1024, got {buckets}"
@@ -596,7 +603,7 @@ def test_a_window_is_not_negative(window: Any) -> None:
 
 @pytest.mark.parametrize("window", [(1.0, 0), (NAN, None), ("1", 0)], ids=repr)
 def test_a_window_is_of_integers(window: Any) -> None:
-    with pytest.raises(TypeError, match=r"^window must be an integer, got "):
+    with pytest.raises(TypeError, match=r"^each side of window must be an integer, got "):
         bias.window_mask(3, window=window)
 
 

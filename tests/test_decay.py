@@ -11,7 +11,7 @@ from tests import reference
 
 import ropewalk as rw
 from ropewalk._options import Pairing
-from ropewalk.frequencies import axial, yarn
+from ropewalk.frequencies import axial, standard, yarn
 from ropewalk.properties import abel_bound, scores_by_distance
 
 PAIRS = 64
@@ -121,6 +121,11 @@ def test_what_does_not_fit_is_refused() -> None:
         abel_bound([1], frequencies=axial(8))
     with pytest.raises(ValueError, match=r"^frequencies must have one axis, got 2$"):
         scores_by_distance(np.ones(8), np.ones(8), [1], frequencies=axial(8))
+    pairs = "frequencies must have 4 pairs, half the features of query, got 3"
+    with pytest.raises(ValueError, match=f"^{re.escape(pairs)}$"):
+        scores_by_distance(np.ones(8), np.ones(8), [1], frequencies=standard(6))
+    with pytest.raises(ValueError, match=r"^query must have an even number of features .*, got 3$"):
+        scores_by_distance(np.ones(3), np.ones(3), [1])
     shapes = "query and key must have one shape, got (4,) and (8,)"
     with pytest.raises(ValueError, match=f"^{re.escape(shapes)}$"):
         scores_by_distance(np.ones(4), np.ones(8), [1])

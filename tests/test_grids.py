@@ -72,7 +72,7 @@ def test_frequencies_of_as_many_axes_take_them() -> None:
 
 @pytest.mark.parametrize("length", [0, -1, 2**53 + 1, 2**70], ids=str)
 def test_lengths_must_be_positive(length: int) -> None:
-    message = f"^shape must be an integer from 1 to 9007199254740992, got {length}$"
+    message = f"^each length of shape must be an integer from 1 to 9007199254740992, got {length}$"
     with pytest.raises(ValueError, match=message):
         grid_positions((2, length))
 
@@ -96,7 +96,9 @@ def test_a_shape_must_be_a_sequence(shape: Any) -> None:
 
 @pytest.mark.parametrize("length", [2.0, "2", None], ids=repr)
 def test_lengths_must_be_integers(length: Any) -> None:
-    with pytest.raises(TypeError, match=f"^shape must be an integer, got {length!r}$"):
+    with pytest.raises(
+        TypeError, match=f"^each length of shape must be an integer, got {length!r}$"
+    ):
         grid_positions((2, length))
 
 

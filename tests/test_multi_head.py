@@ -569,7 +569,11 @@ def test_heads_must_divide_the_features() -> None:
     "rotary", [rw.frequencies.standard(6), {"frequencies": rw.frequencies.standard(6)}]
 )
 def test_frequencies_must_be_as_wide_as_a_head(rotary: Any) -> None:
-    with pytest.raises(ValueError, match="the last axis of x must be 6"):
+    message = (
+        "rotary must have 2 pairs for heads of 4 features, or rotary_dim for the first of them, "
+        "got 3 pairs"
+    )
+    with pytest.raises(ValueError, match=exactly(message)):
         rw.multi_head_attention(rows((7, 12)), **weights(), rotary=rotary)
 
 

@@ -26,6 +26,7 @@ from ropewalk.properties import (
     relative_score,
     scorecard,
     signal_to_noise,
+    softmax_order,
     uniqueness_range,
     unseen_pairs,
     unseen_phase,
@@ -309,7 +310,7 @@ def test_a_cell_is_short(value: float, text: str) -> None:
         ),
         (
             lambda: unseen_phase(4, trained=standard(6), trained_length=1, length=1),
-            "dim must be 6, twice the pairs of frequencies, got 4",
+            "trained must have 2 pairs, as the schedule has, got 3",
         ),
         (lambda: scorecard(30), "dim must be an even integer from 32 to 128, got 30"),
         (lambda: scorecard(7), "dim must be an even integer from 32 to 128, got 7"),
@@ -344,6 +345,18 @@ def test_wrong_values_are_refused(call: Callable[[], Any], message: str) -> None
             "signal must be integers, float64, float32 or float16, got dtype <U1",
         ),
         (lambda: scorecard(64.0), "dim must be an integer, got 64.0"),  # type: ignore[arg-type]
+        (
+            lambda: relative_score("a", [1, 2], shift=1, scale=1.0),  # type: ignore[arg-type]
+            "score must be a function, got 'a'",
+        ),
+        (
+            lambda: length_independence(3, 1, 2),  # type: ignore[arg-type]
+            "encode must be a function, got 3",
+        ),
+        (
+            lambda: softmax_order([1.0, 2.0], softmax="naive"),  # type: ignore[arg-type]
+            "softmax must be a function, got 'naive'",
+        ),
     ],
 )
 def test_wrong_types_are_refused(call: Callable[[], Any], message: str) -> None:

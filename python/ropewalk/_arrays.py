@@ -47,13 +47,12 @@ def rotary_width(array: NDArray[Any], rotary_dim: int | None) -> int:
     return width
 
 
-def even_width(array: NDArray[Any], hint: str = "") -> int:
-    """Return how many features the last axis of `x` has, all of them in pairs."""
+def even_width(array: NDArray[Any], hint: str = "", *, name: str = "x") -> int:
+    """Return how many features the last axis has, all of them in pairs."""
     features: int = array.shape[-1]
     if features < 2 or features % 2 or features > LARGEST_DIM:
-        msg = (
-            f"x must have an even number of features from 2 to {LARGEST_DIM}, got {features}{hint}"
-        )
+        wanted = f"an even number of features from 2 to {LARGEST_DIM}"
+        msg = f"{name} must have {wanted}, got {features}{hint}"
         raise ValueError(msg)
     return features
 

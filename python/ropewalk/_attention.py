@@ -120,7 +120,7 @@ def attention(
 
     See Also
     --------
-    attention_weights : The weights, for a heat map.
+    attention_weights : The weights, which `ropewalk.plot.attention_weights` draws.
     attention_stages : Every array on the way.
     attention_with_lse : For attention to keys in parts.
     multi_head_attention : With projections and heads.

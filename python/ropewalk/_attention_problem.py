@@ -246,9 +246,10 @@ def _leading_axes(arrays: tuple[NDArray[Any], ...]) -> tuple[int, ...]:
         raise ValueError(msg) from None
 
 
-def visible(mask: ArrayLike) -> NDArray[np.bool_]:
+def visible(
+    mask: ArrayLike, hint: str = "; what is added to the scores is bias"
+) -> NDArray[np.bool_]:
     """Return which keys each query sees."""
-    hint = "; what is added to the scores is bias"
     return _arrays.boolean_mask(mask, "a query sees a key", hint)
 
 

@@ -511,7 +511,7 @@ def grid_positions(
     if not isinstance(shape, Sequence):  # what a type checker would have said
         msg = f"shape must be a sequence of integers, got {shape!r}"  # type: ignore[unreachable]
         raise TypeError(msg)
-    sizes = [_options.context_length("shape", n) for n in shape]
+    sizes = [_options.context_length("each length of shape", n) for n in shape]
     if not 1 <= len(sizes) <= LARGEST_GRID_AXES:
         msg = f"shape must have 1 to {LARGEST_GRID_AXES} axes, got {len(sizes)}"
         raise ValueError(msg)

@@ -440,6 +440,14 @@ def _turned(
     options = rotation_options(rotary)
     frequencies = options.get("frequencies")
     axes = frequencies.axes if isinstance(frequencies, Frequencies) else 1
+    width = heads.shape[-1]
+    pairs = len(frequencies) if isinstance(frequencies, Frequencies) else width // 2
+    if 2 * pairs != width and options.get("rotary_dim") is None:
+        msg = (
+            f"rotary must have {width // 2} pairs for heads of {width} features, or rotary_dim for "
+            f"the first of them, got {pairs} pairs"
+        )
+        raise ValueError(msg)
     if positions is None and offset is not None:
         first = first_positions(offset, heads.shape)
         name, positions = "offset", np.add.outer(first, np.arange(heads.shape[-2]))

@@ -110,6 +110,13 @@ def choice(name: str, value: object, allowed: Sequence[str]) -> None:
         raise ValueError(msg)
 
 
+def function(name: str, value: object) -> None:
+    """Refuse a `value` that cannot be called."""
+    if not callable(value):
+        msg = f"{name} must be a function, got {shown(value)}"
+        raise TypeError(msg)
+
+
 def in_float64(precision: object) -> bool:
     """Tell whether a precision, be it one or not, says that float32 is computed in float64."""
     return isinstance(precision, str) and precision == "float64"
@@ -142,7 +149,7 @@ def window(value: object) -> Window:
         raise error(msg)
     sides: list[int | None] = []
     for side in value:
-        distance = None if side is None else integer("window", side)
+        distance = None if side is None else integer("each side of window", side)
         if distance is not None and distance < 0:
             msg = f"window must be a pair of distances, 0 or more, or None, got {value!r}"
             raise ValueError(msg)

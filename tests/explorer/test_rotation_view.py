@@ -136,9 +136,16 @@ ONES = np.ones(4)
 @pytest.mark.parametrize(
     ("query", "options", "error", "message"),
     [
-        (np.zeros(4), {}, ValueError, "query must have shape .* not zero"),
-        ([np.nan] * 4, {}, ValueError, "query must have shape .* finite"),
-        (np.ones((2, 4)), {}, ValueError, r"query must have shape .* got shape \(2, 4\)"),
+        (np.zeros(4), {}, ValueError, "^query must be finite and not zero, got zeros$"),
+        ([np.nan] * 4, {}, ValueError, "^query must be finite and not zero, got nan$"),
+        (np.ones((2, 4)), {}, ValueError, r"^query must have shape \(dim,\), got \(2, 4\)$"),
+        (np.ones(3), {}, ValueError, "^query must have an even number of features .*, got 3$"),
+        (
+            ONES,
+            {"frequencies": rw.frequencies.standard(6)},
+            ValueError,
+            "^frequencies must have 2 pairs, half the features of query, got 3$",
+        ),
         (np.ones(6), {}, ValueError, "query and key must have the same length, got 6 and 4"),
         ("abc", {}, TypeError, "query must be integers, float64"),
         (ONES, {"count": 1}, ValueError, "count must be from 2, got 1"),

@@ -100,8 +100,9 @@ def alibi(
     Raises
     ------
     ValueError
-        If a slope is not finite, an argument is out of the range above, `offset` is missing, or the
-        result is larger than any memory.
+        If a slope is not finite, `slopes` are one integer above 1, as if they were heads, an
+        argument is out of the range above, `offset` is missing, or the result is larger than any
+        memory.
     TypeError
         If `slopes` are no real numbers, or a length or an offset is no integer.
 
@@ -131,6 +132,12 @@ def alibi(
     >>> rw.bias.alibi(rw.bias.alibi_slopes(8), 1, 4, offset=3).shape
     (8, 1, 4)
     """
+    alone: object = slopes
+    if isinstance(alone, int) and alone > 1:  # no slope that anybody uses
+        msg = (
+            f"slopes must be slopes, as alibi_slopes({alone}) has for that many heads, got {alone}"
+        )
+        raise ValueError(msg)
     steepness = _arrays.finite_reals("slopes", slopes).astype(np.float64)
     positions, lengths = relative_positions(query_length, key_length, offset)
     distances = np.abs(np.expand_dims(positions, tuple(range(-steepness.ndim - 1, -1))))

@@ -196,7 +196,7 @@ def encoding(
     True
     """
     if isinstance(positions, range) and len(positions[: LARGEST_SIDE + 1]) > LARGEST_SIDE:
-        msg = f"positions must be 1 to {LARGEST_SIDE}, got {positions}"
+        msg = f"positions must be at most {LARGEST_SIDE} in number, got {positions}"
         raise ValueError(msg)
     at = _arrays.data("positions", positions).astype(np.float64)
     if at.ndim != 1 or not 1 <= at.size <= LARGEST_SIDE:

@@ -14,7 +14,7 @@ from ropewalk._options import Pairing
 from ropewalk._pairing import pair_slices
 from ropewalk.explorer._view import Picture, View, packed
 from ropewalk.frequencies import Frequencies
-from ropewalk.frequencies._standard import one_axis
+from ropewalk.frequencies._standard import of_features
 
 LARGEST = 2**22  # most numbers of the turned query that a page is sent
 
@@ -102,7 +102,7 @@ def rotation(
 
     The key stands at the first position and the query walks away from it. What exact angles give
     is shown beside what angles in float32 give, as most libraries compute them: alike near 0, and
-    not at all alike from positions of a million on.
+    no longer so from positions of some ten million on.
 
     Parameters
     ----------
@@ -163,7 +163,7 @@ def rotation(
         msg = f"query and key must have the same length, got {dims[0]} and {dims[1]}"
         raise ValueError(msg)
     _options.is_interleaved(pairing)
-    chosen = one_axis(_options.even_dim(dims[0]), base, frequencies)
+    chosen = of_features("query", dims[0], base, frequencies)
     positions = _options.positive_integer("count", count, LARGEST // dims[0])
     if positions < 2:
         msg = f"count must be from 2, got {positions}"
@@ -185,7 +185,12 @@ def rotation(
 
 def _checked_vector(name: str, values: ArrayLike) -> NDArray[np.float64]:
     vector = _arrays.data(name, values).astype(np.float64)
-    if vector.ndim != 1 or not np.isfinite(vector).all() or not vector.any():
-        msg = f"{name} must have shape (dim,) and be finite and not zero, got shape {vector.shape}"
+    if vector.ndim != 1:
+        msg = f"{name} must have shape (dim,), got {vector.shape}"
+        raise ValueError(msg)
+    _arrays.even_width(vector, name=name)
+    if not np.isfinite(vector).all() or not vector.any():
+        odd = vector[~np.isfinite(vector)]
+        msg = f"{name} must be finite and not zero, got {odd[0] if odd.size else 'zeros'}"
         raise ValueError(msg)
     return vector

@@ -125,7 +125,7 @@ class Frequencies:
 
     @property
     def scaling(self) -> str:
-        """The schedule and its parameters."""
+        """The schedule and its parameters, but for arrays such as factors and directions."""
         return self._scaling
 
     def _numbers(self) -> list[int]:

@@ -378,6 +378,19 @@ def given_or_standard(
     return frequencies
 
 
+def of_features(
+    name: str, features: int, base: float | None, frequencies: Frequencies | None
+) -> Frequencies:
+    """Return the frequencies that turn vectors of so many features, of one axis."""
+    if isinstance(frequencies, Frequencies) and 2 * len(frequencies) != features:
+        msg = (
+            f"frequencies must have {features // 2} pairs, half the features of {name}, got "
+            f"{len(frequencies)}"
+        )
+        raise ValueError(msg)
+    return one_axis(features, base, frequencies)
+
+
 def one_axis(dim: int | None, base: float | None, frequencies: Frequencies | None) -> Frequencies:
     """Return the frequencies that the arguments say, of positions with one coordinate."""
     turning = given_or_standard(dim, base, frequencies)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from math import ceil
 from typing import Any
 
@@ -260,7 +261,7 @@ def attention_mask(
     >>> ax.get_title()
     'causal'
     """
-    maps = _titled_maps("mask", mask, visible, lang)
+    maps = _titled_maps("mask", mask, partial(visible, hint=""), lang)
     names = [_names(values.shape, tokens, key_tokens) for _, values in maps]
     panels = _canvas.panels(
         ax, len(maps), lang, lambda: _panels([values.shape for _, values in maps])

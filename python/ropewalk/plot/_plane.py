@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from ropewalk import geometry
 from ropewalk._options import Lang
-from ropewalk.geometry._points import as_plane
+from ropewalk.geometry._points import as_plane, as_points
 from ropewalk.plot import _canvas
 from ropewalk.plot._canvas import BLUE, CENTRED, FAINT, ORANGE, SHADE
 from ropewalk.plot._rotation import DARK_TO_LIGHT
@@ -77,7 +77,7 @@ def linear_map(
     >>> panels[1].collections[-1].get_offsets().tolist()
     [[3.0, 2.0], [1.0, 1.0]]
     """
-    before, rule = as_plane("points", points), as_plane("matrix", matrix)
+    before, rule = as_plane("points", points), as_points("matrix", matrix)
     if len(rule) != 2:
         msg = f"matrix must have shape (2, 2), got {rule.shape}"
         raise ValueError(msg)

@@ -22,7 +22,7 @@ FILLS = {True: to_rgba(COLOURS[0], 0.35), False: to_rgba(COLOURS[1], 0.35)}
 ERRORS = 5  # standard errors that a bar is long, to either side
 
 
-def scorecard(card: Scorecard, /, *, ax: Axes | None = None, lang: Lang = "en") -> Axes:
+def scorecard(card: Scorecard, /, *, ax: Axes | None = None, lang: Lang | None = None) -> Axes:
     """Scorecard of positional encodings: signs and numbers, properties down, encodings across.
 
     A blue cell with a check mark is a property that holds, an orange one with a cross one that does
@@ -34,8 +34,8 @@ def scorecard(card: Scorecard, /, *, ax: Axes | None = None, lang: Lang = "en") 
         What `ropewalk.properties.scorecard` returns.
     ax : Axes, optional
         Where to draw; a new figure unless given.
-    lang : {"en", "ja"}, default "en"
-        Language of the names.
+    lang : {"en", "ja"}, optional
+        Language of the names; that of the card unless given.
 
     Returns
     -------
@@ -68,6 +68,7 @@ def scorecard(card: Scorecard, /, *, ax: Axes | None = None, lang: Lang = "en") 
     ['✗ 127', '✓ 0.992', '✓ 1', '✓ 1', '✓ 1', '✗ 63.5']
     """
     _check("card", card, Scorecard)
+    lang = card.lang if lang is None else lang
     across = [_canvas.words(name, lang) for name in card.encodings]
     down = [_canvas.words(name, lang) for name in card.properties]
     ax = _canvas.axes(ax, 4.4, lang)

@@ -57,9 +57,10 @@ def heatmap(
     values : array_like of shape (rows, columns)
         Real numbers or booleans; a masked array too.
     kind : {"encoding", "attention", "matrix"}, default "encoding"
-        What the values are, which says how they lie: an encoding, positions across and dimensions
-        down, counted from 1; weights, scores or biases of attention, queries down and keys across;
-        or a matrix, rows down and columns across, counted from 0.
+        What the values are, which says how they lie: an encoding, which is drawn on its side,
+        positions across and dimensions down, counted from 1; weights, scores or biases of
+        attention, queries down and keys across; or a matrix, rows down and columns across, counted
+        from 0.
     positions : array_like or range, optional
         Evenly spaced positions of the rows of an encoding; 0, 1, 2 and so on unless given.
     rows, columns : sequence of str, optional

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
+from typing import Any
 
 from ropewalk import _options
 from ropewalk._options import Lang
@@ -99,6 +100,9 @@ class Scorecard:
         lines = [heads, ["---"] * len(heads), *rows]
         table = [f"| {' | '.join(line)} |" for line in lines]
         return "\n".join([*table, "", *(f"- {note}" for note in self._notes())])
+
+    def _repr_pretty_(self, printer: Any, _cycle: bool) -> None:
+        printer.text(str(self))
 
     def _repr_html_(self) -> str:
         heads = "".join(

@@ -13,7 +13,7 @@ from ropewalk import _arrays, _options, sinusoidal_encoding
 from ropewalk._options import Pairing
 from ropewalk._pairing import pair_slices
 from ropewalk.frequencies import Frequencies
-from ropewalk.frequencies._standard import one_axis
+from ropewalk.frequencies._standard import of_features, one_axis
 from ropewalk.properties._measurement import reals
 
 BLOCK = 1 << 20  # hands at a time
@@ -170,7 +170,8 @@ def scores_by_distance(
     if queries.shape != keys.shape:
         msg = f"query and key must have one shape, got {queries.shape} and {keys.shape}"
         raise ValueError(msg)
-    turning = one_axis(queries.shape[-1], base, frequencies)
+    features = _arrays.even_width(queries, name="query")
+    turning = of_features("query", features, base, frequencies)
     rows, shape = _arrays.positions("distances", distances)
     if len(shape) != 1:
         msg = f"distances must have one dimension, got shape {shape}"

@@ -184,6 +184,7 @@ def relative_score(
     >>> relative_score(added, np.arange(16), shift=10**6, scale=scale).holds
     False
     """
+    _options.function("score", score)
     at, further = _places("positions", positions), _places("shift", shift)
     if not at.size:
         msg = f"positions must not be empty, got shape {at.shape}"
@@ -254,6 +255,7 @@ def length_independence(
     >>> length_independence(lambda n: rw.integer_encoding(range(n), 8, length=n), 10, 20)
     Measurement(value=0.45, bound=0.0)
     """
+    _options.function("encode", encode)
     length = _options.context_length("length", length)
     longer = _options.context_length("longer", longer)
     if longer < length:

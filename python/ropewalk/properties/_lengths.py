@@ -141,7 +141,10 @@ def unseen_phase(
     0.0
     """
     turning = one_axis(dim, base, frequencies)
-    before = turning if trained is None else one_axis(2 * len(turning), None, trained)
+    before = turning if trained is None else one_axis(None, None, trained)
+    if len(before) != len(turning):
+        msg = f"trained must have {len(turning)} pairs, as the schedule has, got {len(before)}"
+        raise ValueError(msg)
     reached = _reach(turning, _options.context_length("length", length))
     seen = _reach(before, _options.context_length("trained_length", trained_length))
     moving = np.where(reached > 0, reached, 1.0)  # a pair that stands still has all been seen

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ropewalk import _arrays, _options, softmax
+from ropewalk import _arrays, _options, _softmax
 from ropewalk.properties._measurement import Measurement, largest, reals, unit
 
 Softmax = Callable[[NDArray[Any]], NDArray[Any]]
 
 
-def softmax_sum(x: ArrayLike, /, *, softmax: Softmax = softmax) -> Measurement:
+def softmax_sum(x: ArrayLike, /, *, softmax: Softmax | None = None) -> Measurement:
     """Sum of softmax weights: exactly 1, but for the rounding of each weight.
 
     Parameters
@@ -78,7 +78,7 @@ def softmax_sum(x: ArrayLike, /, *, softmax: Softmax = softmax) -> Measurement:
     return Measurement(largest([_sum_less_1(row) for row in weights]), bound)
 
 
-def softmax_shift(x: ArrayLike, /, *, shift: float, softmax: Softmax = softmax) -> Measurement:
+def softmax_shift(x: ArrayLike, /, *, shift: float, softmax: Softmax | None = None) -> Measurement:
     """Shift invariance of softmax: a constant added to all logits changes no weight.
 
     Parameters
@@ -145,7 +145,7 @@ def softmax_shift(x: ArrayLike, /, *, shift: float, softmax: Softmax = softmax) 
         return Measurement(change, float(np.expm1(exponent)))
 
 
-def softmax_order(x: ArrayLike, /, *, softmax: Softmax = softmax) -> Measurement:
+def softmax_order(x: ArrayLike, /, *, softmax: Softmax | None = None) -> Measurement:
     """Order of softmax: a larger logit never gets a smaller weight, to the bit.
 
     Parameters
@@ -203,7 +203,7 @@ def softmax_order(x: ArrayLike, /, *, softmax: Softmax = softmax) -> Measurement
     return Measurement(float(np.count_nonzero(~kept)), 0.0)
 
 
-def softmax_ratio(x: ArrayLike, /, *, softmax: Softmax = softmax) -> Measurement:
+def softmax_ratio(x: ArrayLike, /, *, softmax: Softmax | None = None) -> Measurement:
     """Ratio law of softmax: two weights are as the exponentials of their logits.
 
     ``y_i / y_j = e^(x_i - x_j)``: what counts is how far apart logits are, and nothing else.
@@ -262,8 +262,11 @@ def softmax_ratio(x: ArrayLike, /, *, softmax: Softmax = softmax) -> Measurement
     return Measurement(largest(error), (4 * largest(below) + 8) * unit(logits))
 
 
-def _weights(softmax: Softmax, logits: NDArray[Any]) -> NDArray[np.float64]:
+def _weights(softmax: Softmax | None, logits: NDArray[Any]) -> NDArray[np.float64]:
     """Return what is measured, which may be no numbers, but as many as there are logits."""
+    if softmax is None:
+        softmax = _softmax.softmax
+    _options.function("softmax", softmax)
     weights = np.asarray(softmax(logits))
     if weights.dtype.kind != "f" or weights.dtype.itemsize <= 8:  # longer ones are more exact
         weights = _arrays.data("softmax(x)", weights)
