@@ -273,6 +273,19 @@ def test_more_keys_than_any_memory_holds(queries: int) -> None:
     np.testing.assert_allclose(far, rw.attention(query, *few), rtol=0, atol=1e-14)
 
 
+@pytest.mark.parametrize("sinks", [None, 0.5])
+def test_sequences_of_a_batch_meet_no_keys_but_those_that_they_see(sinks: float | None) -> None:
+    """However far apart they stand; and each has the bits that it has alone."""
+    query, key, value = rows((5, 2, 1, 4)), rows((5, 1, 1, 4), seed=1), rows((5, 1, 1, 4), seed=2)
+    many = [np.broadcast_to(x, (5, 1, 2**48, 4)) for x in (key, value)]
+    options: dict[str, Any] = {"window": (5000, 0), "sinks": sinks}
+    places = np.array([-1, 7, 2049, 2**20, 2**48 - 1])  # the first sees nothing
+    found = rw.attention(query, *many, offset=places, **options)
+    for i, place in enumerate(places):
+        alone = [x[i : i + 1] for x in (query, *many)]
+        assert_same_bits(rw.attention(*alone, offset=place, **options), found[i : i + 1])
+
+
 def test_any_byte_but_0_of_a_mask_is_true() -> None:
     query, key, value = rows((5, 4)), rows((6, 4), seed=1), rows((6, 3), seed=2)
     read = np.array([2, 0, 255, 1, 0, 128], np.uint8)

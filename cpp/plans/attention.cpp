@@ -27,7 +27,7 @@ void each_few_tiles(const Tiling<T>& tiling, std::int64_t first, std::int64_t en
         const std::int64_t tile = index % tasks * together;
         TileTasks<T> task(tiling, (first + index / tasks) * tiles + tile,
                           std::min(together, tiles - tile), room(worker));
-        task.run(true, tiling.part(0), worker, interruption);
+        task.run(true, tiling.all_keys(), worker, interruption);
         task.finish();
     };
     // Of few heads some thread would have the tiles that take longest.
@@ -60,7 +60,7 @@ void attend_packed(const Tiling<T>& tiling, std::int64_t first, std::int64_t end
 template <class T>
 void attend_in(const Kernels& kernels, const Attention& attention, int threads) {
     const Tiling<T> tiling(kernels, attention);
-    const std::int64_t tiles = tiling.tiles(), parts = tiling.parts();
+    const std::int64_t tiles = tiling.tiles();
     if (tiles == 0)
         return;
     const double elements =
@@ -69,7 +69,8 @@ void attend_in(const Kernels& kernels, const Attention& attention, int threads) 
         elements * static_cast<double>(tiling.queries()) < parallel_products)
         threads = 1;
     std::vector<Scratch> rooms;
-    const std::int64_t workers = std::min<std::int64_t>(threads, tiles * parts);
+    const std::int64_t tasks = tiling.has_parts() ? tiling.partials() : tiles;
+    const std::int64_t workers = std::clamp<std::int64_t>(tasks, 1, threads);
     rooms.reserve(static_cast<std::size_t>(workers));
     for (std::int64_t i = 0; i < workers; ++i)
         rooms.emplace_back(tiling.together(threads) * tiling.room_bytes() / 8);
@@ -88,20 +89,21 @@ void attend_in(const Kernels& kernels, const Attention& attention, int threads) 
                           reinterpret_cast<T*>(packed.data()), threads, room, interruption);
         return;
     }
-    if (parts == 1)
+    if (!tiling.has_parts())
         return each_few_tiles(tiling, 0, tiling.groups(), threads, room, interruption);
     const std::int64_t left = tiling.partial_doubles();
-    const Scratch partials(tiles * parts * left);
+    const Scratch partials(tiling.partials() * left);
     const auto run = [&](std::int64_t index, int worker) {
-        const std::int64_t part = index % parts;
-        TileTasks<T> task(tiling, index / parts, 1, room(worker));
-        task.run(part == 0, tiling.part(part), worker, interruption);
+        const std::int64_t tile = tiling.tile_of_partial(index);
+        const std::int64_t part = tiling.parts_of(tile).begin + index - tiling.first_partial(tile);
+        TileTasks<T> task(tiling, tile, 1, room(worker));
+        task.run(part == 0, tiling.keys_of_part(part), worker, interruption);
         task.leave(partials.data() + index * left);
     };
-    run_tasks(tiles * parts, threads, Task(run), interruption);
+    run_tasks(tiling.partials(), threads, Task(run), interruption);
     for (std::int64_t tile = 0; tile < tiles; ++tile) {
         TileTask<T> task(tiling, tile, room(0));
-        task.join(partials.data() + tile * parts * left);
+        task.join(partials.data() + tiling.first_partial(tile) * left);
         task.finish();
     }
 }

@@ -120,13 +120,18 @@ class TileTask {
         }
     }
 
+    // What the parts have left, after the sinks where no part began with them.
     void join(const double* partials) const {
-        for (std::int64_t i = 0; i < queries_.count(); ++i) {
-            double maximum = -HUGE_VAL, sum = 0;
+        const Interval parts = tiling_.parts_of(index_);
+        const bool sinks = a_.sinks.data != nullptr && (parts.begin > 0 || parts.end == 0);
+        queries_.each([&](const Stretch<T>& of, std::int64_t i) {
+            const bool sinks_first = sinks && of.sink != -HUGE_VAL;
+            double maximum = sinks_first ? static_cast<double>(static_cast<T>(of.sink)) : -HUGE_VAL;
+            double sum = sinks_first ? 1 : 0;
             const auto output = queries_.column(room_.output, i, a_.value_dim);
             for (std::int64_t k = 0; k < a_.value_dim; ++k)
                 output[k] = 0;
-            for (std::int64_t part = 0; part < tiling_.parts(); ++part) {
+            for (std::int64_t part = 0; part < parts.end - parts.begin; ++part) {
                 const double* const partial =
                     partials + part * tiling_.partial_doubles() + i * (2 + a_.value_dim);
                 if (partial[1] == 0)
@@ -141,7 +146,7 @@ class TileTask {
             }
             room_.maximum[i] = static_cast<T>(maximum);
             room_.sum[i] = sum;
-        }
+        });
     }
 
   private:

@@ -155,17 +155,33 @@ class Tiling {
             return 1;
         return std::clamp<std::int64_t>(tiles() / (4 * threads), 1, most_together);
     }
-    std::int64_t parts() const { return parts_; } // of the keys of each tile
-    Interval part(std::int64_t part) const {
-        return parts_ == 1 ? Interval{0, a_.keys}
-                           : Interval{(first_part_ + part) * part_keys,
-                                      std::min((first_part_ + part + 1) * part_keys, a_.keys)};
+    Interval all_keys() const { return {0, a_.keys}; }
+    // Whether tiles meet their keys in parts, those that some query of their group sees.
+    bool has_parts() const { return !parts_.empty(); }
+    Interval parts_of(std::int64_t tile) const {
+        return parts_[static_cast<std::size_t>(tile / tiles_)];
+    }
+    Interval keys_of_part(std::int64_t part) const {
+        return {part * part_keys, std::min((part + 1) * part_keys, a_.keys)};
+    }
+    // The first of what the parts of a tile leave, one after another; how many there are of all.
+    std::int64_t first_partial(std::int64_t tile) const {
+        const Interval parts = parts_of(tile);
+        return first_partials_[static_cast<std::size_t>(tile / tiles_)] +
+               tile % tiles_ * (parts.end - parts.begin);
+    }
+    std::int64_t partials() const { return first_partials_.back(); }
+    std::int64_t tile_of_partial(std::int64_t partial) const {
+        const auto next = std::upper_bound(first_partials_.begin(), first_partials_.end(), partial);
+        const std::int64_t tile = (next - first_partials_.begin() - 1) * tiles_;
+        const Interval parts = parts_of(tile);
+        return tile + (partial - first_partial(tile)) / (parts.end - parts.begin);
     }
     std::int64_t queries() const { return queries_; } // that share keys and values
     std::int64_t most() const { return most_; }       // queries of a tile
     bool few() const { return few_; }                 // whether lanes are features
     // Whether few queries a head meet so many keys that threads share these out. The shapes say so,
-    // for bits depend on it; how many parts there are depends on what the others of the batch see.
+    // for bits depend on it; whether there are parts depends on what the others of the batch see.
     bool cuts() const { return decodes_ && a_.keys > part_keys; }
     // The first head of a tile, and the first of all its queries. The last queries of causal
     // attention have most to do, and come first.
@@ -186,7 +202,7 @@ class Tiling {
         return near() && waits ? Ahead::next_rows : Ahead::nothing;
     }
     // What the parts of a tile leave: maximum, sum and output of every query.
-    std::int64_t partial_doubles() const { return parts_ > 1 ? most_ * (2 + a_.value_dim) : 0; }
+    std::int64_t partial_doubles() const { return most_ * (2 + a_.value_dim); }
 
     const AttentionKernels<T>& kernel() const { return kernels_in<T>(kernels_).attention; }
     const Packing<T>& packing() const { return packing_; }
@@ -194,7 +210,7 @@ class Tiling {
     bool packs() const {
         if (packing_.matrices() != nullptr)
             return true;
-        return !few_ && parts_ == 1 && a_.keys > 0 && tiles_ >= packed_tiles &&
+        return !few_ && !has_parts() && a_.keys > 0 && tiles_ >= packed_tiles &&
                group_elements() <= most_packed &&
                (a_.type != computed_type<T> || a_.key.row_stride != a_.dim ||
                 (a_.value_dim > 0 && a_.value.row_stride != a_.value_dim));
@@ -328,19 +344,22 @@ class Tiling {
         const std::int64_t lanes = kernel().lanes;
         return queries <= std::min(3 * lanes / 4, lanes / 4 + a_.dim / 16);
     }
-    // Into the parts that some query sees.
+    // Into the parts that queries of a group see; not where none has several. Sinks come before all
+    // keys: where a group does not see the first part they are joined as that part would be.
     void cut_keys() {
-        Interval all{a_.keys, 0};
+        bool several = false;
+        first_partials_.push_back(0);
         for (std::int64_t group = 0; group < groups(); ++group) {
             const Interval seen = seen_by_group(group);
-            all = {std::min(all.begin, seen.begin), std::max(all.end, seen.end)};
+            Interval parts{0, 0};
+            if (seen.begin < seen.end)
+                parts = {seen.begin / part_keys, (seen.end + part_keys - 1) / part_keys};
+            several = several || parts.end > (a_.sinks.data == nullptr ? parts.begin + 1 : 1);
+            parts_.push_back(parts);
+            first_partials_.push_back(first_partials_.back() + tiles_ * (parts.end - parts.begin));
         }
-        if (a_.sinks.data != nullptr) // which belong to the first part, whatever the others see
-            all.begin = 0;
-        if (all.begin < all.end) {
-            first_part_ = all.begin / part_keys;
-            parts_ = (all.end + part_keys - 1) / part_keys - first_part_;
-        }
+        if (!several)
+            parts_.clear();
     }
     // As many queries for each of as few tiles as can be.
     std::int64_t even_tile() const {
@@ -355,7 +374,9 @@ class Tiling {
     std::int64_t heads_, queries_;
     bool decodes_, few_; // as when a token at a time is decoded; whether lanes are features
     Packing<T> packing_;
-    std::int64_t most_, tiles_, blocks_, first_part_ = 0, parts_ = 1;
+    std::int64_t most_, tiles_, blocks_;
+    std::vector<Interval> parts_;              // of each group, where some has several
+    std::vector<std::int64_t> first_partials_; // of each group, and how many there are
     std::shared_ptr<FiniteBlocks> finite_; // where tiles share blocks, and these are not too many
     const T* packed_ = nullptr;
     std::int64_t first_packed_ = 0;
