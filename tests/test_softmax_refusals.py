@@ -2,12 +2,14 @@
 
 import math
 import re
+import time
 from collections.abc import Callable
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 import pytest
+from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
 import ropewalk as rw
@@ -133,6 +135,20 @@ def test_out_must_fit() -> None:
         with pytest.raises(error, match=exactly(message)):
             rw.softmax(data, **options)
     assert (whole == 7).all()
+
+
+def test_whether_out_overlaps_is_known_at_once() -> None:
+    """Strides of many axes would make the exact answer take seconds (it is NP-complete)."""
+    memory = np.zeros(10_000_000, np.float32)
+    shape = (3, 2, 3, 2, 4, 4, 4, 2, 4, 3, 2, 2)
+    strides = [2218806, 1172305, 257608, 123953, 19548, 3594, 594, 299, 42, 11, 3, 1]
+    others = [2218807, 1172306, 257609, 123954, 19549, 3595, 595, 299, 43, 12, 3, 1]
+    x = as_strided(memory, shape, [4 * step for step in strides])
+    out = as_strided(memory[2572213:], shape, [4 * step for step in others])
+    start = time.perf_counter()
+    with pytest.raises(ValueError, match="share no memory"):
+        rw.softmax(x, out=out)
+    assert time.perf_counter() - start < 1
 
 
 def test_out_must_not_overlap_the_mask() -> None:

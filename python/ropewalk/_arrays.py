@@ -255,8 +255,9 @@ def broadcast_shape(*shapes: tuple[int, ...]) -> tuple[int, ...]:
     """Return the shape that arrays of these shapes broadcast to; ValueError where there is none."""
     try:
         return np.broadcast_shapes(*shapes)
-    except RuntimeError as error:  # NumPy broadcasts 32 dimensions at most
-        raise ValueError(str(error)) from None
+    except RuntimeError:  # NumPy broadcasts 32 dimensions at most
+        last = np.broadcast_shapes(*(shape[-32:] for shape in shapes))
+        return broadcast_shape(*(shape[:-32] for shape in shapes)) + last
 
 
 def check_broadcast(name: str, shape: tuple[int, ...], target: tuple[int, ...], what: str) -> None:

@@ -157,8 +157,8 @@ def multi_head_attention(
         axes of `query`; ``offset + range(query length)`` where they are left out, with offset 0 if
         that is too. Only with `rotary`.
     key_positions : array_like or range, optional
-        Those of the keys: without them `positions` in self-attention, and ``range(key length)``
-        in cross-attention.
+        Those of the keys: without them `positions` in self-attention where these are given, and
+        ``range(key length)`` elsewhere.
     **options
         `causal`, `offset`, `window`, `mask`, `bias`, `slopes`, `key_lengths`, `scale`, `softcap`,
         `sinks` and `precision`, as in `attention`, whose arrays here have shape

@@ -124,7 +124,7 @@ def row_result(
         target = empty(array.shape, array.dtype)
         return target, source, target
     out = _checked_out(out, array.shape, array.dtype)
-    in_place = out is array or np.shares_memory(out, array)
+    in_place = out is array or _share_memory(out, array)
     if in_place and not _same_memory(out, array):
         msg = f"out must be {name} itself or share no memory with it, got memory that both share"
         raise ValueError(msg)
@@ -134,9 +134,18 @@ def row_result(
     return out, out if in_place else source, out
 
 
+def _share_memory(a: NDArray[Any], b: NDArray[Any]) -> bool:
+    """Tell whether arrays share memory, or may, where strides of many axes make it hard to tell."""
+    enough: Any = 10_000  # NumPy's stubs know no number
+    try:
+        return np.shares_memory(a, b, max_work=enough)
+    except np.exceptions.TooHardError:
+        return True
+
+
 def _refuse_shared_memory(out: NDArray[Any], others: tuple[object, ...]) -> None:
     for other in others:
-        if isinstance(other, np.ndarray) and np.shares_memory(out, other):
+        if isinstance(other, np.ndarray) and _share_memory(out, other):
             msg = "out must not overlap another argument, got memory that both share"
             raise ValueError(msg)
 
