@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
+from itertools import combinations
 from typing import Any
 
 import matplotlib as mpl
@@ -318,3 +319,11 @@ def test_one_position_has_one_colour(ax: Axes) -> None:
     ax.figure.draw_without_rendering()  # type: ignore[union-attr]
     colours = np.concatenate([arrows.get_facecolor() for arrows in arrows_of(ax)])
     assert (colours == colours[0]).all()
+
+
+def test_names_of_many_pairs_stand_apart() -> None:
+    ax = rw.plot.rotation(rw.rotate(np.ones((3, 64))))
+    ax.figure.figure.draw_without_rendering()
+    boxes = [text.get_window_extent() for text in ax.texts]
+    assert len(boxes) == 32
+    assert not any(a.overlaps(b) for a, b in combinations(boxes, 2))

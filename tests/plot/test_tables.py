@@ -2,6 +2,7 @@
 
 import io
 import math
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -374,3 +375,24 @@ def test_number_table_takes_labels_and_decimals(ax: Axes) -> None:
 def test_decimals_are_a_small_integer(decimals: Any) -> None:
     with pytest.raises((TypeError, ValueError), match="decimals must be an integer"):
         rw.plot.number_table(np.ones((2, 2)), decimals=decimals, ax=Figure().add_subplot())
+
+
+@pytest.mark.parametrize("columns", [2, 4, 5, 6, 8, 16, 40])
+def test_heads_and_numbers_of_a_table_do_not_touch(columns: int) -> None:
+    ax = rw.plot.number_table(rw.sinusoidal_encoding(range(3), 40)[:, :columns])
+    ax.figure.figure.draw_without_rendering()
+    (table,) = ax.tables
+    for row in range(4):
+        boxes = [table[row, column].get_text().get_window_extent() for column in range(columns + 1)]
+        assert all(a.x1 < b.x0 for a, b in pairwise(boxes))
+        assert boxes[0].x0 >= 0
+        assert boxes[-1].x1 <= ax.figure.bbox.x1
+
+
+def test_no_more_numbers_are_written_than_anybody_reads(ax: Axes) -> None:
+    message = "table must have at most 1024 numbers, got 1056; heatmap draws more"
+    with pytest.raises(ValueError, match=message):
+        rw.plot.number_table(np.ones((33, 32)), ax=ax)
+    message = "a @ b must have at most 1024 numbers, got 1600; heatmap draws more"
+    with pytest.raises(ValueError, match=message):
+        rw.plot.matrix_product(np.ones((40, 2)), np.ones((2, 40)), ax=ax)

@@ -107,3 +107,11 @@ def test_a_crest_beyond_any_axis_is_refused(ax: Axes) -> None:
     with pytest.raises(ValueError, match=r"y must be at most 1e\+100 in size, got 1e\+308"):
         rw.plot.sine([0, 1], [0, 1e308], period=1.0, ax=ax)
     assert not ax.lines
+
+
+def test_of_many_waves_a_colour_bar_says_which_is_which(ax: Axes) -> None:
+    rw.plot.waves(rw.sinusoidal_encoding(range(9), 14), ax=ax)
+    assert ax.get_legend() is None
+    _, bar = ax.figure.axes
+    assert (bar.get_ylabel(), *bar.get_ylim()) == ("dimension", 0.5, 14.5)
+    assert len({tuple(line.get_color()) for line in ax.lines}) == 7

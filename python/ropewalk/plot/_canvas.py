@@ -31,6 +31,7 @@ BLUE, ORANGE, GREEN = COLOURS[:3]
 
 LETTER = 0.65  # width and space of a Latin letter, in sizes of the font; a Japanese one has 1
 MOST_LETTERS = 56  # of two names that stand side by side in a legend
+MOST_NUMBERS = 1024  # that are written out
 LARGEST = 1e100  # of a number in a drawing
 FAINT = "0.6"  # told from a light and from a dark background
 SHADE = 0.2  # opacity of what is filled
@@ -149,14 +150,14 @@ JAPANESE = {
 Words = dict[str, Any]  # properties of a Text: what it says, and in which fonts
 
 
-def axes(ax: Axes | None, height: float, lang: Lang = "en") -> Axes:
-    """Return `ax`, or the Axes of a new figure, legible when it is 600 pixels wide.
+def axes(ax: Axes | None, height: float, lang: Lang = "en", *, width: float = WIDTH) -> Axes:
+    """Return `ax`, or the Axes of a new figure, legible when it is 600 pixels wide, or so wide.
 
     Nothing else is refused from then on, lest a figure stay behind.
     """
     _font(lang)
     if ax is None:
-        return plt.subplots(figsize=(WIDTH, height), layout="constrained")[1]
+        return plt.subplots(figsize=(width, height), layout="constrained")[1]
     _check_axes(ax)
     return ax
 
@@ -225,6 +226,14 @@ def rows(
         msg = f"positions must have shape {values.shape[:1]}, one a row, got {at.shape}"
         raise ValueError(msg)
     return values, at
+
+
+def check_cells(name: str, array: NDArray[Any]) -> None:
+    """Refuse more numbers than anybody reads, which would take minutes to draw."""
+    if array.size > MOST_NUMBERS:
+        more = f"got {array.size}; heatmap draws more"
+        msg = f"{name} must have at most {MOST_NUMBERS} numbers, {more}"
+        raise ValueError(msg)
 
 
 def drawable(name: str, values: ArrayLike) -> NDArray[np.float64]:

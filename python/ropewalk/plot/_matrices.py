@@ -39,7 +39,7 @@ def matrix_product(
     Parameters
     ----------
     a : array_like of shape (rows, inner)
-        First matrix, finite.
+        First matrix, finite; no matrix, nor the product, has more than 1024 numbers.
     b : array_like of shape (inner, columns)
         Second matrix, finite.
     row, column : int, optional
@@ -87,6 +87,8 @@ def matrix_product(
         raise ValueError(msg)
     names = _canvas.own_words(labels, [{}] * 3, "en")
     product = first @ second
+    for name, matrix in (("a", first), ("b", second), ("a @ b", product)):
+        _canvas.check_cells(name, matrix)
     rows, columns = _selected("row", row, len(product)), _selected("column", column, len(product.T))
     chosen = [] if row is None and column is None else [(i, j) for i in rows for j in columns]
 

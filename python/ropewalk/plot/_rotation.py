@@ -23,7 +23,9 @@ from ropewalk.geometry._points import as_reals
 from ropewalk.plot import _canvas
 from ropewalk.plot._canvas import COLOURS, LINES
 
+IN_A_ROW = 8
 BETWEEN_CENTRES = 2.4  # in radii
+BETWEEN_LINES = 3.0
 # From dark to light for every eye and in print, without the palest yellow.
 DARK_TO_LIGHT = ListedColormap(colormaps["cividis"](np.linspace(0, 0.85, 256)))
 BFLOAT16_ROUNDING = 2.0**-9  # of a cosine from 1/2 to 1
@@ -110,16 +112,18 @@ def rotation(
     titles = _canvas.own_words(labels, default, lang)
     of_pairs = pair_slices(2 * count, interleaved=_options.is_interleaved(pairing))
     first, second = (values[:, features] for features in of_pairs)
-    ax = _canvas.axes(ax, 2.2, lang)
+    lines = -(-len(chosen) // IN_A_ROW)
+    ax = _canvas.axes(ax, 2.2 if lines == 1 else 0.4 + 0.8 * lines, lang)
     norm = Normalize(at.min(), at.max())
     for place, (pair, title) in enumerate(zip(chosen, titles, strict=True)):
-        centre = BETWEEN_CENTRES * place
+        line, column = divmod(place, IN_A_ROW)
+        x, y = BETWEEN_CENTRES * column, -BETWEEN_LINES * line
         arrows = np.stack([first[:, pair], second[:, pair]])
         longest = float(np.hypot(*arrows).max()) or 1.0
-        ax.add_patch(Circle((centre, 0), 1, fill=False, color="0.75"))
+        ax.add_patch(Circle((x, y), 1, fill=False, color="0.75"))
         drawn = ax.quiver(
-            np.full(len(at), centre),
-            np.zeros(len(at)),
+            np.full(len(at), x),
+            np.full(len(at), y),
             *arrows / longest,
             at,
             cmap=DARK_TO_LIGHT,
@@ -129,8 +133,9 @@ def rotation(
             scale=1,
             width=0.005,
         )
-        ax.text(centre, -1.35, "", ha="center", va="center").set(**title)
-    ax.set(aspect="equal", xlim=(-1.1, centre + 1.1), ylim=(-1.6, 1.1))
+        ax.text(x, y - 1.35, "", ha="center", va="center").set(**title)
+    right = BETWEEN_CENTRES * (min(len(chosen), IN_A_ROW) - 1)
+    ax.set(aspect="equal", xlim=(-1.1, right + 1.1), ylim=(y - 1.6, 1.1))
     ax.set_axis_off()
     bar = ax.figure.colorbar(drawn, ax=ax, ticks=_canvas.whole_numbers(5))
     bar.ax.yaxis.label.set(**_canvas.words("position (tokens)", lang))

@@ -25,6 +25,8 @@ LABELS = {  # across and down
     "attention": ("key", "query"),
     "matrix": ("column", "row"),
 }
+WIDTHS = [1.0, 1.5]  # of the positions of a table of numbers, and of its other columns
+LETTERS = (6.0, 7.5, 9.0)  # in it, in points: the smallest, the smallest in one line, the largest
 DECADES = 6  # of a logarithmic scale, at the most
 MOST_DECIMALS = 17  # those that tell float64 apart below 1
 REACH = (1e-280, 1e300)  # Matplotlib has no colours for smaller and for larger values
@@ -180,12 +182,12 @@ def number_table(
     ax: Axes | None = None,
     lang: Lang = "en",
 ) -> Axes:
-    """Table of the values of an encoding, a row a position.
+    """Table of the values of an interleaved encoding, a row a position.
 
     Parameters
     ----------
     table : array_like of shape (positions, dim)
-        A few values.
+        At most 1024 values.
     positions : array_like or range, optional
         Positions of the rows; 0, 1, 2 and so on unless given.
     labels : sequence of str, optional
@@ -238,23 +240,42 @@ def number_table(
         [_canvas.number(position), *(f"{value:.{digits}f}" for value in row)]
         for position, row in zip(at, values, strict=True)
     ]
-    ax = _canvas.axes(ax, 0.35 * (len(cells) + 1), lang)
+    _canvas.check_cells("table", values)
+    heads = [_canvas.words("t (position)", lang), *names]
+    broken = _size(cells, [head["text"] for head in heads]) < LETTERS[1]
+    if broken:
+        for head in heads:
+            head["text"] = head["text"].replace(" (", "\n(")
+    size = _size(cells, [head["text"] for head in heads]) if broken else LETTERS[2]
+    width = _canvas.WIDTH * max(1.0, LETTERS[0] / size)
+    ax = _canvas.axes(ax, 0.35 * (len(cells) + 1 + broken), lang, width=width)
     ax.set_axis_off()
     drawn = ax.table(
         cells,
         colLabels=[""] * len(cells[0]),
-        colWidths=[1.0] + [1.5] * len(names),
+        colWidths=WIDTHS[:1] + WIDTHS[1:] * len(names),
         cellLoc="center",
         edges="B",
         bbox=Bbox.unit(),
     )
     drawn.auto_set_font_size(False)
-    drawn.set_fontsize(9)
-    for column, name in enumerate([_canvas.words("t (position)", lang), *names]):
-        drawn[0, column].get_text().set(**name)
+    drawn.set_fontsize(np.clip(size, LETTERS[0], LETTERS[2]))
+    for column, head in enumerate(heads):
+        drawn[0, column].get_text().set(**head)
     for cell in drawn.get_celld().values():
         cell.set_linewidth(0.6)
     return ax
+
+
+def _size(cells: Sequence[Sequence[str]], heads: Sequence[str]) -> float:
+    """Return the size of letters (points) at which numbers and heads fit a new figure."""
+    widths = WIDTHS[:1] + WIDTHS[1:] * (len(heads) - 1)
+    longest = max(
+        max(map(_canvas.letters, text.split("\n"))) / width
+        for row in (*cells, heads)
+        for text, width in zip(row, widths, strict=True)
+    )
+    return 72 * _canvas.WIDTH / sum(widths) / (_canvas.LETTER * longest)
 
 
 def _matrix(values: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:

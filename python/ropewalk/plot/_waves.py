@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from matplotlib import colormaps
 from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import ListedColormap, Normalize
 from matplotlib.ticker import FuncFormatter, MaxNLocator, MultipleLocator
 from numpy.typing import ArrayLike
 
@@ -27,7 +30,8 @@ def waves(
 ) -> Axes:
     """Curves of an interleaved encoding: a colour a pair, sines solid and cosines dashed.
 
-    Whole positions, the only ones that a token has, are marked with dots.
+    Whole positions, the only ones that a token has, are marked with dots. Of more than twelve
+    columns without labels of their own a colour bar says which is which.
 
     Parameters
     ----------
@@ -78,12 +82,19 @@ def waves(
     names = _canvas.own_words(labels, _canvas.dimensions(values.shape[1], lang), lang)
     whole = at == np.round(at)
     ax = _canvas.axes(ax, 3.6, lang)
+    many = labels is None and len(names) > 2 * len(COLOURS)
+    colours = colormaps["viridis"](np.linspace(0, 0.9, (len(names) + 1) // 2)) if many else COLOURS
     curves = []
     for i, column in enumerate(values.T):
-        colour = COLOURS[i // 2 % len(COLOURS)]
+        colour = colours[i // 2 % len(colours)]
         curves += ax.plot(at, column, color=colour, linestyle=("-", "--")[i % 2])
         ax.plot(at[whole], column[whole], "o", color=colour, markersize=3)
-    _canvas.legend(ax, curves, names)
+    if many:
+        shades = ScalarMappable(Normalize(0.5, len(names) + 0.5), ListedColormap(colours))
+        bar = ax.figure.colorbar(shades, ax=ax, ticks=_canvas.whole_numbers(5))
+        bar.ax.yaxis.label.set(**_canvas.words("dimension", lang))
+    else:
+        _canvas.legend(ax, curves, names)
     ax.xaxis.label.set(**_canvas.words("t (position)", lang))
     ax.yaxis.label.set(**_canvas.words("value", lang))
     if 0.5 < np.abs(values).max() < 1.05:
