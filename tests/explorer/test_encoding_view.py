@@ -51,7 +51,7 @@ def test_the_wave_is_the_column_of_the_chosen_dimension(show: Show) -> None:
     np.testing.assert_allclose(np.diff(x), 420 / 5)
     np.testing.assert_allclose((105 - y) / 75, expected, atol=1e-6)  # 0 is at 105, 1 at 30
     text = shown.page.locator("svg[aria-label='Wave of a dimension']").text_content() or ""
-    assert "dimension 2 (sin), wavelength 62.832" in text  # 2 pi 10
+    assert "dimension 3 (sin), wavelength 62.832" in text  # 2 pi 10
 
 
 def test_hands_point_at_cosine_and_sine_of_the_chosen_position(show: Show) -> None:
@@ -86,9 +86,9 @@ def test_the_cursor_stays_in_a_table_that_becomes_narrower(show: Show) -> None:
     shown = show(rw.explorer.encoding(POSITIONS, 16))
     shown.page.locator(".map").focus()
     shown.page.keyboard.press("End")
-    assert shown.readout.startswith("position 0 · dimension 15 (cos)")
+    assert shown.readout.startswith("position 0 · dimension 16 (cos)")
     shown.set("dim", 8)
-    assert shown.readout.startswith("position 0 · dimension 7 (cos)")
+    assert shown.readout.startswith("position 0 · dimension 8 (cos)")
 
 
 def test_fractional_and_negative_positions_have_their_names(show: Show) -> None:

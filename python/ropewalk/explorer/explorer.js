@@ -571,9 +571,10 @@ function encodingView(model) {
     const encoded = row(table, position).values;
     const pair = Math.floor(dimension / 2);
     const kind = dimension % 2 ? "cos" : "sin";
+    const name = `dimension ${dimension + 1} (${kind})`; // from 1, as figures count them
     wave.show({
       lines: [column],
-      names: [`dimension ${dimension} (${kind}), wavelength ${number(wavelengths[pair])}`],
+      names: [`${name}, wavelength ${number(wavelengths[pair])}`],
       ends: [rows[0], rows[rows.length - 1]],
       at: position,
       reach: 1,
@@ -586,7 +587,7 @@ function encodingView(model) {
       wavelengths,
       chosen: pair,
     });
-    readout.textContent = `position ${rows[position]} · dimension ${dimension} (${kind}) · ${number(map.value)}`;
+    readout.textContent = `position ${rows[position]} · ${name} · ${number(map.value)}`;
   });
   const draw = () => {
     const picture = model.get("picture");
@@ -595,7 +596,7 @@ function encodingView(model) {
     map.show({
       values: table,
       rows,
-      columns: Array.from({ length: table.shape[1] }, (_, i) => String(i)),
+      columns: Array.from({ length: table.shape[1] }, (_, i) => String(i + 1)),
       names: ["position", "dimension"],
       scale: { reach: 1, centred: true },
       wide: true,
