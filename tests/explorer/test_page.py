@@ -18,6 +18,7 @@ from tests.explorer.conftest import Shown, numbers
 
 import ropewalk as rw
 from ropewalk.explorer._view import HERE, MODULE, STYLE, View
+from ropewalk.explorer._words import JAPANESE
 
 Show = Callable[[View], Shown]
 MARKUP = "<img src=x onerror=alert(1)>"
@@ -259,3 +260,58 @@ except ImportError as error:
 """)
     expected = "ropewalk.explorer needs anywidget: pip install 'ropewalk[explorer]'\n"
     assert (result.stdout, result.stderr) == (expected, "")
+
+
+# Japanese
+
+IN_JAPANESE: dict[str, Callable[[], View]] = {
+    "attention": lambda: rw.explorer.attention(
+        rw.attention_stages(*3 * [np.eye(3)]), tokens=["猫", "が", "眠る"], value=np.eye(3)[:, :2],
+        mask=np.tri(3, dtype=bool), lang="ja",
+    ),
+    "encoding": lambda: rw.explorer.encoding(range(5), 300, lang="ja"),
+    "rotation": lambda: rw.explorer.rotation(np.ones(4), np.ones(4), lang="ja"),
+}  # fmt: skip
+# What Japanese texts write in Latin letters, too.
+LATIN = {"NTK", "PNG", "Python", "RoPE", "SVG", "YaRN", "cos", "e", "float", "sin"}
+
+
+def check_japanese(page: Page) -> None:
+    section = page.locator("section")
+    assert section.get_attribute("lang") == "ja"
+    texts = section.evaluate(
+        """(root) => {
+          const named = [root, ...root.querySelectorAll("[aria-label]")];
+          const texts = named.map((node) => node.getAttribute("aria-label"));
+          const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
+          while (walker.nextNode()) texts.push(walker.currentNode.data);
+          return texts;
+        }"""
+    )
+    assert set(re.findall(r"[A-Za-z]+", " ".join(texts))) <= LATIN
+
+
+@pytest.mark.parametrize("name", IN_JAPANESE)
+def test_a_view_speaks_japanese(show: Show, name: str) -> None:
+    check_japanese(show(IN_JAPANESE[name]()).page)
+
+
+@pytest.mark.parametrize("name", IN_JAPANESE)
+def test_a_saved_page_speaks_japanese(open_saved: Show, name: str) -> None:
+    page = open_saved(IN_JAPANESE[name]()).page
+    check_japanese(page)
+    assert page.locator("html").get_attribute("lang") == "ja"
+
+
+def test_every_text_of_the_page_has_a_japanese_one() -> None:
+    controls = r'(?:select|slider|checkbox|integer)\(model, "\w+", "([^"]+)"'
+    said = set(re.findall(r'\bsay\("([^"]+)"', MODULE)) | set(re.findall(controls, MODULE))
+    assert len(said) > 40
+    assert said <= JAPANESE.keys()
+    for english, japanese in JAPANESE.items():
+        assert english.count("{}") == japanese.count("{}")
+
+
+def test_the_language_is_english_or_japanese() -> None:
+    with pytest.raises(ValueError, match="lang must be one of 'en', 'ja', got 'fr'"):
+        rw.explorer.encoding(range(5), 8, lang="fr")

@@ -8,7 +8,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
-from typing import Any
 
 from ropewalk._options import Lang
 from ropewalk.articles._ledger import Entry, Kind, ledger
@@ -114,9 +113,6 @@ class Table:
 
     def __repr__(self) -> str:
         return f"<Table of {len(self.entries)} entries>"
-
-    def _repr_pretty_(self, printer: Any, _cycle: bool) -> None:
-        printer.text(str(self))
 
     def _repr_html_(self) -> str:
         return self.html()

@@ -11,6 +11,7 @@ import traitlets
 from numpy.typing import ArrayLike, NDArray
 
 from ropewalk import AttentionStages, _arrays, _options, attention_stages
+from ropewalk._options import Lang
 from ropewalk.explorer._view import LARGEST_SIDE, Picture, View, packed
 from ropewalk.geometry import convex_hull
 from ropewalk.geometry._contraction import as_weights
@@ -61,14 +62,16 @@ class AttentionView(View):
         mask: NDArray[np.bool_] | None,
         offset: int | None,
         title: str,
+        lang: Lang,
     ) -> None:
-        super().__init__("attention", title)
+        super().__init__("attention", title, lang)
         self._stages = given if isinstance(given, AttentionStages) else None
         self._given = np.asarray(_weights_of(given), dtype=np.float64)
         self._value, self._mask, self._offset = value, mask, offset
         leading, (queries, keys) = self._given.shape[:-2], self._given.shape[-2:]
         names = [", ".join(map(str, index)) for index in np.ndindex(leading)]
-        self.set_trait("heads", [f"head {name}" if name else "weights" for name in names])
+        head, alone = (self.words.get(word, word) for word in ("head {}", "weights"))
+        self.set_trait("heads", [head.format(name) if name else alone for name in names])
         self.set_trait("tokens", list(tokens))
         self.set_trait("key_tokens", list(key_tokens))
         self.set_trait("placed", offset is not None or queries == keys)
@@ -200,6 +203,7 @@ def attention(
     mask: ArrayLike | None = None,
     offset: int | None = None,
     title: str = "Attention",
+    lang: Lang = "en",
 ) -> AttentionView:
     """Explore attention weights: all heads small, one large, tokens beside it.
 
@@ -227,6 +231,8 @@ def attention(
         both lengths are equal; where they differ, causal masks and windows need it.
     title : str, default "Attention"
         What stands above the view.
+    lang : {"en", "ja"}, default "en"
+        Language of the words, of that title too.
 
     Returns
     -------
@@ -289,6 +295,7 @@ def attention(
         mask=None if mask is None else _checked_mask(mask, shape),
         offset=offset,
         title=title,
+        lang=lang,
     )
 
 

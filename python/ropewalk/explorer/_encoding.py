@@ -10,6 +10,7 @@ import traitlets
 from numpy.typing import ArrayLike, NDArray
 
 from ropewalk import _arrays, _options, frequencies, sinusoidal_encoding
+from ropewalk._options import Lang
 from ropewalk.explorer._view import LARGEST_SIDE, Picture, View, packed
 from ropewalk.frequencies import Frequencies
 
@@ -48,8 +49,11 @@ class EncodingView(View):
         factor: float,
         trained_length: int,
         title: str,
+        lang: Lang,
     ) -> None:
-        super().__init__("encoding", title, dim=dim, base=base, schedule=schedule, factor=factor)
+        super().__init__(
+            "encoding", title, lang, dim=dim, base=base, schedule=schedule, factor=factor
+        )
         self._positions, self._trained_length = positions, trained_length
         self.set_trait("rows", [f"{position:.17g}" for position in positions])
         self._draw()
@@ -140,6 +144,7 @@ def encoding(
     factor: float = 8.0,
     trained_length: int = 2048,
     title: str = "Sinusoidal encoding",
+    lang: Lang = "en",
 ) -> EncodingView:
     """Explore the sinusoidal encoding: heat map, waves and clock hands.
 
@@ -162,6 +167,8 @@ def encoding(
         Context length (tokens) that "yarn" stretches.
     title : str, default "Sinusoidal encoding"
         What stands above the view.
+    lang : {"en", "ja"}, default "en"
+        Language of the words, of that title too.
 
     Returns
     -------
@@ -219,4 +226,5 @@ def encoding(
         factor=stretch,
         trained_length=_options.context_length("trained_length", trained_length),
         title=title,
+        lang=lang,
     )

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ropewalk import _arrays, _options, rotary_tables, rotate_by
 from ropewalk._embedding import scaled_to_one
-from ropewalk._options import Pairing
+from ropewalk._options import Lang, Pairing
 from ropewalk._pairing import pair_slices
 from ropewalk.explorer._view import Picture, View, packed
 from ropewalk.frequencies import Frequencies
@@ -40,8 +40,9 @@ class RotationView(View):
         frequencies: Frequencies,
         pairing: Pairing,
         title: str,
+        lang: Lang,
     ) -> None:
-        super().__init__("rotation", title, start=start)
+        super().__init__("rotation", title, lang, start=start)
         # Lengths and scores are relative: powers of two change neither, and nothing overflows.
         self._query, self._key = (scaled_to_one(x)[0] for x in (query, key))
         self._count = count
@@ -97,6 +98,7 @@ def rotation(
     frequencies: Frequencies | None = None,
     pairing: Pairing = "interleaved",
     title: str = "Rotary position embedding",
+    lang: Lang = "en",
 ) -> RotationView:
     """Explore rotation (RoPE): pairs as clock hands, and the score against distance.
 
@@ -120,6 +122,8 @@ def rotation(
         Which features form a pair, as in `ropewalk.rotate`.
     title : str, default "Rotary position embedding"
         What stands above the view.
+    lang : {"en", "ja"}, default "en"
+        Language of the words, of that title too.
 
     Returns
     -------
@@ -180,6 +184,7 @@ def rotation(
         frequencies=chosen,
         pairing=pairing,
         title=title,
+        lang=lang,
     )
 
 

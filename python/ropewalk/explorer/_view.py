@@ -18,7 +18,9 @@ import numpy as np
 import traitlets
 from numpy.typing import ArrayLike
 
-from ropewalk import _files
+from ropewalk import _files, _options
+from ropewalk._options import LANGUAGES, Lang
+from ropewalk.explorer._words import JAPANESE
 
 HERE = Path(__file__).parent
 MODULE = (HERE / "explorer.js").read_text(encoding="utf-8")
@@ -36,6 +38,8 @@ class View(anywidget.AnyWidget):
     ----------
     title : str
         What stands above the view, as text.
+    lang : {"en", "ja"}
+        The language of its words.
     """
 
     _esm = MODULE
@@ -43,18 +47,26 @@ class View(anywidget.AnyWidget):
 
     view = traitlets.Unicode(read_only=True).tag(sync=True)
     title = traitlets.Unicode(read_only=True).tag(sync=True)
+    lang = traitlets.Unicode(read_only=True).tag(sync=True)
+    words = traitlets.Dict(read_only=True).tag(sync=True)
     picture = traitlets.Dict(read_only=True).tag(sync=True)
 
-    def __init__(self, view: str, title: str, **controls: object) -> None:
+    def __init__(self, view: str, title: str, lang: Lang, **controls: object) -> None:
         if not isinstance(title, str):  # what a type checker would have said
             msg = f"title must be a string, got {title!r}"  # type: ignore[unreachable]
             raise TypeError(msg)
+        _options.choice("lang", lang, LANGUAGES)
+        words = JAPANESE if lang == "ja" else {}
         super().__init__(**controls)
         self.set_trait("view", view)
-        self.set_trait("title", title)
+        self.set_trait("title", words.get(title, title))
+        self._given_title = title
+        self.set_trait("lang", lang)
+        self.set_trait("words", words)
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.title!r})"  # the same in every run of a notebook
+        # The same in every run of a notebook, and in every language.
+        return f"{type(self).__name__}({self._given_title!r})"
 
     @abstractmethod
     def _picture(self) -> Picture:
@@ -101,7 +113,7 @@ class View(anywidget.AnyWidget):
             "style-src 'unsafe-inline'; img-src data:"
         )
         return f"""<!doctype html>
-<html lang="en">
+<html lang="{self.lang}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">

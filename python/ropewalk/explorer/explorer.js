@@ -55,6 +55,12 @@ function figure(name, attributes = {}) {
   return shape("svg", { "aria-label": name, role: "img", "font-family": FONT, ...attributes });
 }
 
+// A function that says an English text in the language of the model, with values for its {}.
+function speaker(model) {
+  const words = model.get("words");
+  return (text, ...values) => (words[text] ?? text).replace(/{}/g, () => values.shift());
+}
+
 // Arrays
 
 function unpacked({ shape, values }) {
@@ -317,8 +323,9 @@ class Curves {
 // Pairs as hands on the faces of clocks. A hand is a point, drawn from the middle; counted
 // counterclockwise from the right, as angles are.
 class Clocks {
-  constructor(name) {
+  constructor(name, say) {
     this.svg = figure(name);
+    this.say = say;
   }
 
   show({ hands, title, wavelengths, chosen = -1 }) {
@@ -329,14 +336,13 @@ class Clocks {
     const width = Math.max(columns * step, 380);
     this.svg.setAttribute("viewBox", `0 0 ${width} ${top + rows * step + 4}`);
     this.svg.style.flexBasis = `${width}px`;
-    this.svg.replaceChildren(
-      label(4, 16, hands[0].length > shown ? `${title}, pairs 0 to ${shown - 1}` : title, {
-        "font-weight": 600,
-      }),
-    );
+    const all = hands[0].length === shown;
+    const head = all ? title : this.say("{}, pairs 0 to {}", title, shown - 1);
+    this.svg.replaceChildren(label(4, 16, head, { "font-weight": 600 }));
     for (let pair = 0; pair < shown; pair++) {
       const x = ((pair % columns) + 0.5) * step;
       const y = top + (Math.floor(pair / columns) + 0.5) * step;
+      const turn = number(wavelengths[pair]);
       const hand = ([right, up], i) =>
         shape("path", {
           d: `M${x} ${y}l${radius * right} ${-radius * up}`,
@@ -350,7 +356,7 @@ class Clocks {
         shape(
           "g",
           {},
-          shape("title", {}, `pair ${pair}: a turn in ${number(wavelengths[pair])} positions`),
+          shape("title", {}, this.say("pair {}: a turn in {} positions", pair, turn)),
           shape("circle", {
             cx: x,
             cy: y,
@@ -368,8 +374,9 @@ class Clocks {
 
 // The values and the outputs as points of the plane, each with the hull around it.
 class Polygons {
-  constructor(name) {
+  constructor(name, say) {
     this.svg = figure(name);
+    this.say = say;
   }
 
   show({ values, outputs, value_hull: valueHull, output_hull: outputHull, weights, query, tokens, keyTokens }) {
@@ -396,8 +403,8 @@ class Polygons {
     this.svg.setAttribute("viewBox", "0 0 440 430");
     this.svg.style.flexBasis = "440px";
     this.svg.replaceChildren(
-      label(4, 18, "values", { fill: "var(--first)", "font-weight": 600 }),
-      label(80, 18, `outputs, of query ${short(tokens[query])} in bold`, {
+      label(4, 18, this.say("values"), { fill: "var(--first)", "font-weight": 600 }),
+      label(80, 18, this.say("outputs, of query {} in bold", short(tokens[query])), {
         fill: "var(--second)",
         "font-weight": 600,
       }),
@@ -434,7 +441,7 @@ function control(model, trait, text, input, read, write) {
   input.addEventListener("keydown", (event) => event.stopPropagation()); // the notebook's keys
   model.on(`change:${trait}`, follow);
   follow();
-  return element("label", {}, element("span", {}, text), input);
+  return element("label", {}, element("span", {}, speaker(model)(text)), input);
 }
 
 function checkbox(model, trait, text) {
@@ -447,7 +454,8 @@ function checkbox(model, trait, text) {
 
 function select(model, trait, text, options) {
   const offered = options.filter((o) => !model.answers || model.answers(trait, o));
-  const input = element("select", {}, ...offered.map((o) => element("option", { value: o }, o)));
+  const say = speaker(model);
+  const input = element("select", {}, ...offered.map((o) => element("option", { value: o }, say(o))));
   const write = (value) => {
     input.value = value;
   };
@@ -484,18 +492,19 @@ function integer(model, trait, text, attributes, emptyAllowed) {
 
 // Views: each returns its controls, its figures, and how to draw a picture.
 
-function attentionView(model) {
+function attentionView(model, say) {
   const tokens = model.get("tokens");
   const keys = model.get("key_tokens");
   const readout = element("p", { class: "readout", "aria-live": "polite" });
-  const polygons = new Polygons("Values and outputs of attention");
+  const polygons = new Polygons(say("Values and outputs of attention"), say);
   let plane;
   let logarithmic = false;
-  const map = new HeatMap("Attention", (query, column) => {
+  const map = new HeatMap(say("Attention"), (query, column) => {
     const stage = model.get("stage");
     const across =
-      stage === "output" ? `feature ${column}` : `key ${column} “${keys[column]}”`;
-    readout.textContent = `query ${query} “${tokens[query]}” · ${across} · ${stage} ${number(map.value)}`;
+      stage === "output" ? say("feature {}", column) : say("key {} “{}”", column, keys[column]);
+    const found = [say(stage), number(map.value)];
+    readout.textContent = say("query {} “{}” · {} · {} {}", query, tokens[query], across, ...found);
     if (plane) {
       const weights = row(plane.weights, query).values;
       polygons.show({ ...plane, weights, query, tokens, keyTokens: keys });
@@ -529,7 +538,7 @@ function attentionView(model) {
       values,
       rows: tokens,
       columns: stage === "output" ? features : keys,
-      names: ["query", stage === "output" ? "feature" : "key"],
+      names: [say("query"), say(stage === "output" ? "feature" : "key")],
       scale: { reach: picture.reach, centred: stage !== "weights", logarithmic },
     });
   };
@@ -539,7 +548,7 @@ function attentionView(model) {
     draw();
   });
   const controls = [
-    element("label", {}, "logarithmic colours", colouring),
+    element("label", {}, say("logarithmic colours"), colouring),
     select(model, "stage", "stage", model.get("stages")),
     slider(model, "temperature", "temperature", { min: -1, max: 1, step: 0.02, logarithmic: true }),
   ];
@@ -553,28 +562,28 @@ function attentionView(model) {
   if (model.get("maskable")) controls.push(checkbox(model, "masked", "mask"));
   const figures = [map.svg];
   if (model.get("picture").plane) figures.push(polygons.svg);
-  const strip = element("div", { class: "heads", role: "group", "aria-label": "heads" });
+  const strip = element("div", { class: "heads", role: "group", "aria-label": say("heads") });
   strip.append(...thumbnails);
   return { controls, before: [strip], figures, after: [readout], draw };
 }
 
-function encodingView(model) {
+function encodingView(model, say) {
   const rows = model.get("rows");
   const readout = element("p", { class: "readout", "aria-live": "polite" });
-  const wave = new Curves("Wave of a dimension");
-  const clocks = new Clocks("Hands of a position");
+  const wave = new Curves(say("Wave of a dimension"));
+  const clocks = new Clocks(say("Hands of a position"), say);
   let table;
   let wavelengths;
-  const map = new HeatMap("Encoding", (position, dimension) => {
+  const map = new HeatMap(say("Encoding"), (position, dimension) => {
     const dim = table.shape[1];
     const column = rows.map((_, i) => table.values[i * dim + dimension]);
     const encoded = row(table, position).values;
     const pair = Math.floor(dimension / 2);
     const kind = dimension % 2 ? "cos" : "sin";
-    const name = `dimension ${dimension + 1} (${kind})`; // from 1, as figures count them
+    const name = say("dimension {} ({})", dimension + 1, kind); // from 1, as figures count them
     wave.show({
       lines: [column],
-      names: [`${name}, wavelength ${number(wavelengths[pair])}`],
+      names: [say("{}, wavelength {}", name, number(wavelengths[pair]))],
       ends: [rows[0], rows[rows.length - 1]],
       at: position,
       reach: 1,
@@ -583,11 +592,11 @@ function encodingView(model) {
       hands: [
         Array.from({ length: dim / 2 }, (_, i) => [encoded[2 * i + 1], encoded[2 * i]]),
       ],
-      title: `hands of position ${rows[position]}`,
+      title: say("hands of position {}", rows[position]),
       wavelengths,
       chosen: pair,
     });
-    readout.textContent = `position ${rows[position]} · ${name} · ${number(map.value)}`;
+    readout.textContent = say("position {} · {} · {}", rows[position], name, number(map.value));
   });
   const draw = () => {
     const picture = model.get("picture");
@@ -597,7 +606,7 @@ function encodingView(model) {
       values: table,
       rows,
       columns: Array.from({ length: table.shape[1] }, (_, i) => String(i + 1)),
-      names: ["position", "dimension"],
+      names: [say("position"), say("dimension")],
       scale: { reach: 1, centred: true },
       wide: true,
     });
@@ -611,13 +620,13 @@ function encodingView(model) {
   return { controls, before: [], figures: [map.svg, wave.svg, clocks.svg], after: [readout], draw };
 }
 
-function rotationView(model) {
+function rotationView(model, say) {
   const readout = element("p", { class: "readout", "aria-live": "polite" });
-  const clocks = new Clocks("Pairs of the query");
-  const scores = new Curves("Score against distance");
+  const clocks = new Clocks(say("Pairs of the query"), say);
+  const scores = new Curves(say("Score against distance"));
   const distance = element("input", { type: "range", min: 0, step: 1, value: 0 });
   const shown = element("output");
-  const play = element("button", { type: "button", "aria-pressed": false }, "play");
+  const play = element("button", { type: "button", "aria-pressed": false }, say("play"));
   let parts;
   let timer;
   const move = () => {
@@ -626,18 +635,19 @@ function rotationView(model) {
     const reach = [...exact, ...rounded].reduce((a, b) => Math.max(a, Math.abs(b)), 0) || 1;
     clocks.show({
       hands: [points(row(parts.exact, at)), points(row(parts.rounded, at))],
-      title: `pairs of the query at position ${model.get("start") + at}`,
+      title: say("pairs of the query at position {}", model.get("start") + at),
       wavelengths: parts.wavelengths.values,
     });
     scores.show({
       lines: [exact, rounded],
-      names: ["score, exact angles", "score, float32 angles"],
-      ends: ["distance 0", String(exact.length - 1)],
+      names: [say("score, exact angles"), say("score, float32 angles")],
+      ends: [say("distance {}", 0), String(exact.length - 1)],
       at,
       reach,
     });
     shown.textContent = String(at);
-    readout.textContent = `distance ${at} · score ${number(exact[at])} · with float32 angles ${number(rounded[at])}`;
+    const found = [exact, rounded].map((of) => number(of[at]));
+    readout.textContent = say("distance {} · score {} · with float32 angles {}", at, ...found);
   };
   const draw = () => {
     parts = Object.fromEntries(
@@ -662,7 +672,7 @@ function rotationView(model) {
   });
   const largest = 2 ** 52;
   const controls = [
-    element("label", {}, element("span", {}, "distance"), distance, shown),
+    element("label", {}, element("span", {}, say("distance")), distance, shown),
     play,
     integer(model, "start", "first position", { min: -largest, max: largest }, false),
   ];
@@ -704,13 +714,13 @@ function download(href, name) {
   element("a", { href, download: name }).click();
 }
 
-function savers(root, title, svgs) {
+function savers(root, title, svgs, say) {
   const svgHref = (text) => `data:image/svg+xml;charset=utf-8,${encodeURIComponent(text)}`;
-  const asSvg = element("button", { type: "button" }, "save SVG");
+  const asSvg = element("button", { type: "button" }, say("save SVG"));
   asSvg.addEventListener("click", () => {
     download(svgHref(pictureOf(root, title, svgs).text), "ropewalk.svg");
   });
-  const asPng = element("button", { type: "button" }, "save PNG");
+  const asPng = element("button", { type: "button" }, say("save PNG"));
   asPng.addEventListener("click", async () => {
     const { text, width, height } = pictureOf(root, title, svgs);
     const image = element("img", { src: svgHref(text) });
@@ -724,15 +734,17 @@ function savers(root, title, svgs) {
 
 // What a notebook calls, and a saved page too.
 function render({ model, el }) {
-  const view = VIEWS[model.get("view")](model);
+  const say = speaker(model);
+  const view = VIEWS[model.get("view")](model, say);
   const title = element("h2", {}, model.get("title"));
-  const root = element("section", { class: "ropewalk", "aria-label": model.get("title") });
+  const named = { "aria-label": model.get("title"), lang: model.get("lang") };
+  const root = element("section", { class: "ropewalk", ...named });
   const controls = element("div", { class: "controls" }, ...view.controls);
   const figures = element("div", { class: "figures" }, ...view.figures);
   root.append(title, ...view.before, controls, figures, ...view.after);
-  controls.append(...savers(root, model.get("title"), view.figures));
+  controls.append(...savers(root, model.get("title"), view.figures, say));
   if (model.answers) {
-    const note = "A saved page: what is greyed out needs Python.";
+    const note = say("A saved page: what is greyed out needs Python.");
     root.append(element("p", { class: "note" }, note));
   }
   el.append(root);

@@ -1,0 +1,73 @@
+"""What views say, in Japanese: the words of the page by the English ones that stand in it."""
+
+from __future__ import annotations
+
+JAPANESE = {
+    # titles
+    "Attention": "注意機構",
+    "Sinusoidal encoding": "正弦波位置符号",
+    "Rotary position embedding": "回転位置埋め込み (RoPE)",
+    # all views
+    "save SVG": "SVG を保存",
+    "save PNG": "PNG を保存",
+    "A saved page: what is greyed out needs Python.": (
+        "保存したページです。灰色の操作には Python が必要です。"
+    ),
+    "{}, pairs 0 to {}": "{}、組 0 から {} まで",
+    "pair {}: a turn in {} positions": "組 {}: {} 位置で一周",
+    # attention
+    "query": "クエリ",
+    "key": "キー",
+    "feature": "特徴",
+    "feature {}": "特徴 {}",
+    "key {} “{}”": "キー {} 「{}」",
+    "query {} “{}” · {} · {} {}": "クエリ {} 「{}」 · {} · {} {}",
+    "heads": "ヘッド",
+    "head {}": "ヘッド {}",
+    "logarithmic colours": "対数の色分け",
+    "stage": "段階",
+    "scores": "スコア",
+    "capped": "ソフトキャップ後のスコア",
+    "biased": "バイアス後のスコア",
+    "weights": "重み",
+    "output": "出力",
+    "temperature": "温度",
+    "causal": "因果マスク",
+    "window: before": "窓: 前",
+    "after": "後",
+    "mask": "マスク",
+    "Values and outputs of attention": "注意機構のバリューと出力",
+    "values": "バリュー",
+    "outputs, of query {} in bold": "出力 (クエリ {} は太く)",
+    # encoding
+    "Encoding": "位置符号",
+    "position": "位置",
+    "dimension": "次元",
+    "dimension {} ({})": "次元 {} ({})",
+    "position {} · {} · {}": "位置 {} · {} · {}",
+    "Wave of a dimension": "一つの次元の波",
+    "{}, wavelength {}": "{}、波長 {}",
+    "Hands of a position": "一つの位置の針",
+    "hands of position {}": "位置 {} の針",
+    "base": "底",
+    "dim": "次元数",
+    "schedule": "スケジュール",
+    "standard": "標準",
+    "linear": "線形補間",
+    "ntk": "NTK",
+    "yarn": "YaRN",
+    "factor": "倍率",
+    # rotation
+    "Pairs of the query": "クエリの組",
+    "pairs of the query at position {}": "位置 {} でのクエリの組",
+    "Score against distance": "距離とスコア",
+    "score, exact angles": "スコア、正確な角度",
+    "score, float32 angles": "スコア、float32 の角度",
+    "distance": "距離",
+    "distance {}": "距離 {}",
+    "distance {} · score {} · with float32 angles {}": (
+        "距離 {} · スコア {} · float32 の角度では {}"
+    ),
+    "play": "再生",
+    "first position": "最初の位置",
+}
