@@ -286,6 +286,32 @@ def test_sequences_of_a_batch_meet_no_keys_but_those_that_they_see(sinks: float 
         assert_same_bits(rw.attention(*alone, offset=place, **options), found[i : i + 1])
 
 
+@pytest.mark.parametrize("queries", [1, 5, 700])
+@pytest.mark.parametrize("way", ["mask", "strided mask", "bias", "padding"])
+@dtypes
+def test_blocks_that_are_hidden_as_a_whole_are_not_met(dtype: str, way: str, queries: int) -> None:
+    """Texts one after another, of 200, 260 and 240 tokens: none sees another, nor NaN in it."""
+    texts = np.repeat([0, 1, 2], [200, 260, 240])
+    mask = texts[-queries:, None] == texts
+    if way == "padding":
+        mask = np.broadcast_to(texts == 2, mask.shape)
+    query, key, value = (rows((2, n, 8), dtype, n) for n in (queries, 700, 700))
+    spoiled = [np.where(texts[:, None] == 1, np.array(NAN, x.dtype), x) for x in (key, value)]
+    options: dict[str, Any] = {"mask": mask}
+    if way == "strided mask":
+        options = {"mask": np.repeat(mask, 2, axis=-1)[:, ::2]}
+    if way == "bias":
+        options = {"bias": np.where(mask, 0.0, -INF)}
+    unseen = ~mask[:, texts == 1].any(axis=1)
+    found = rw.attention_with_lse(query, *spoiled, **options)
+    expected = rw.attention_with_lse(query, key, value, **options)
+    for actual, clean in zip(found, expected, strict=True):
+        assert_same_bits(actual[:, unseen], clean[:, unseen])
+        assert np.isnan(actual[:, ~unseen].astype(float)).all()
+    output = rw.attention_stages(query, key, value, **options).output  # which meets them all
+    assert_same_bits(expected[0], output)
+
+
 def test_any_byte_but_0_of_a_mask_is_true() -> None:
     query, key, value = rows((5, 4)), rows((6, 4), seed=1), rows((6, 3), seed=2)
     read = np.array([2, 0, 255, 1, 0, 128], np.uint8)

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <type_traits>
 
 #include "plans/attention_queries.hpp"
 
@@ -14,6 +15,19 @@ class TileLogits {
     TileLogits(const Tiling<T>& tiling, const TileQueries<T>& queries, const Room<T>& room,
                const Tile<T>& tile)
         : tiling_(tiling), a_(tiling.attention()), queries_(queries), room_(room), tile_(tile) {}
+
+    // Whether the mask, or a bias of -inf, hides all keys of a block from all queries, which then
+    // need not meet it, unless stages show it.
+    bool hides_all(Interval block) const {
+        const auto mask = [&](const Stretch<T>& of, std::int64_t i) {
+            return queries_.mask(of, i);
+        };
+        const auto bias = [&](const Stretch<T>& of, std::int64_t i) {
+            return queries_.bias(of, i);
+        };
+        return a_.stages.weights == nullptr && (hides_all(a_.mask, mask, std::uint8_t{0}, block) ||
+                                                hides_all(tiling_.bias(), bias, -infinity, block));
+    }
 
     // Changes the logits of a block. Returns those of its keys that some query may not see.
     Interval change(Interval block) const {
@@ -36,6 +50,26 @@ class TileLogits {
   private:
     static constexpr T infinity = std::numeric_limits<T>::infinity();
 
+    // As wide as a value, so that comparisons of them are.
+    template <class Value>
+    using Width =
+        std::conditional_t<sizeof(Value) == 1, std::uint8_t,
+                           std::conditional_t<sizeof(Value) == 4, std::uint32_t, std::uint64_t>>;
+
+    template <class Value, class Row>
+    bool hides_all(const Scores<Value>& scores, Row row, Value hides, Interval block) const {
+        const std::int64_t step = scores.key_stride;
+        return scores.data != nullptr && !queries_.any([&](const Stretch<T>& of, std::int64_t i) {
+            const Value* const first = row(of, i) + block.begin * step;
+            const auto seen = [&](std::int64_t apart) { // compilers take many at a time
+                Width<Value> any = 0;
+                for (std::int64_t key = 0; key < block.end - block.begin; ++key)
+                    any |= static_cast<Width<Value>>(first[key * apart] != hides);
+                return any != 0;
+            };
+            return step == 1 ? seen(1) : seen(step);
+        });
+    }
     bool any_masked() const {
         bool any = false;
         for (std::int64_t i = 0; i < queries_.padded(); ++i)

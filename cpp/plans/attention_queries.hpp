@@ -46,6 +46,15 @@ class TileQueries {
             for (std::int64_t i = room_.stretches[k].first; i < room_.stretches[k].end; ++i)
                 function(room_.stretches[k], i);
     }
+    // Whether test(stretch, i) holds of some query.
+    template <class Test>
+    bool any(Test test) const {
+        for (std::int64_t k = 0; k < stretches_; ++k)
+            for (std::int64_t i = room_.stretches[k].first; i < room_.stretches[k].end; ++i)
+                if (test(room_.stretches[k], i))
+                    return true;
+        return false;
+    }
     // lanes[i] = function(stretch, i); lanes beyond the last query do as it does.
     template <class Value, class Function>
     void each_lane(Value* lanes, Function function) const {

@@ -71,6 +71,8 @@ class TileTask {
     }
 
     void meet(Interval block, bool fetches, bool last) {
+        if (logits_.hides_all(block))
+            return;
         queries_.count_keys(block, tile_);
         const Rows keys = rows(keys_, a_.dim, block, room_.keys);
         const Rows values = rows(values_, a_.value_dim, block, room_.values);
