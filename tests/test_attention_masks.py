@@ -312,6 +312,31 @@ def test_blocks_that_are_hidden_as_a_whole_are_not_met(dtype: str, way: str, que
     assert_same_bits(expected[0], output)
 
 
+@pytest.mark.parametrize("hides", ["mask", "bias"])
+def test_bits_do_not_depend_on_the_blocks_that_others_do_not_see(hides: str) -> None:
+    """Small values, whose quotients differ where they are divided otherwise."""
+    query, key = rows((48, 64), "float32"), rows((256, 64), "float32", 1)
+    value = rows((256, 64), "float32", 2) * np.float32(1e-37)
+    mask = np.ones((48, 256), bool)
+    mask[:24, :128] = False
+    given: dict[str, Any] = {"mask": mask}
+    if hides == "bias":
+        given = {"bias": np.where(mask, 0.0, -INF)}
+    whole = rw.attention(query, key, value, **given)
+    few: dict[str, Any] = {name: scores[:24] for name, scores in given.items()}
+    assert_same_bits(rw.attention(query[:24], key, value, **few), whole[:24])
+    assert_same_bits(rw.attention_stages(query, key, value, **given).output, whole)
+
+
+def test_parts_of_more_keys_than_can_be_counted_have_no_memory() -> None:
+    query = np.broadcast_to(np.ones((1, 1, 2), np.float32), (2**20, 1, 2))
+    key = np.broadcast_to(np.ones((1, 2), np.float32), (2**48, 2))
+    for width in (4, 14):
+        value = np.broadcast_to(np.ones((1, width), np.float32), (2**48, width))
+        with pytest.raises(MemoryError):
+            rw.attention(query, key, value)
+
+
 def test_any_byte_but_0_of_a_mask_is_true() -> None:
     query, key, value = rows((5, 4)), rows((6, 4), seed=1), rows((6, 3), seed=2)
     read = np.array([2, 0, 255, 1, 0, 128], np.uint8)

@@ -511,6 +511,8 @@ def test_a_number_of_heads_is_no_slope() -> None:
     message = "slopes must be slopes, as alibi_slopes(8) has for that many heads, got 8"
     with pytest.raises(ValueError, match=exactly(message)):
         bias.alibi(8, 100)
+    with pytest.raises(ValueError, match=exactly(message)):
+        bias.alibi(np.int64(8), 100)
     assert bias.alibi(1, 3)[0, 2] == -2
 
 

@@ -577,6 +577,13 @@ def test_frequencies_must_be_as_wide_as_a_head(rotary: Any) -> None:
         rw.multi_head_attention(rows((7, 12)), **weights(), rotary=rotary)
 
 
+def test_heads_of_an_odd_width_have_no_pairs() -> None:
+    names = ("query_weight", "key_weight", "value_weight")
+    given: dict[str, Any] = dict.fromkeys(names, np.eye(14))
+    with pytest.raises(ValueError, match="an even number of features"):
+        rw.multi_head_attention(rows((5, 14)), heads=2, rotary={}, **given)
+
+
 def test_an_offset_of_one_batch_is_taken_with_rotation_as_without() -> None:
     x, given = rows((7, 12)), weights()
     for rotary in (None, FREQUENCIES):

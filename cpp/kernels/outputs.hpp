@@ -247,7 +247,11 @@ void accumulate_last(const Tile<float>& tile, const Rows& values, std::int64_t q
     constexpr int lanes = Lanes<S, float>::count;
     // Lanes without a feature are worth while where there are four features for each.
     const std::int64_t idle = (lanes - tile.value_dim % lanes) % lanes;
-    if (tile.empty && 4 * idle <= tile.value_dim)
+    // Of several blocks those before may have been hidden, but from other queries they are not.
+    bool one_block = true;
+    for (int v = 0; v < tile.vectors; ++v)
+        one_block &= tile.one_block[v] == ~0U;
+    if (tile.empty && one_block && 4 * idle <= tile.value_dim)
         return average<S>(tile, values, queries, rows);
     with_vectors(tile.vectors, [&]<int vectors>() {
         Means<S, float> means[std::size_t{vectors}];

@@ -92,7 +92,7 @@ void attend_in(const Kernels& kernels, const Attention& attention, int threads) 
     if (!tiling.has_parts())
         return each_few_tiles(tiling, 0, tiling.groups(), threads, room, interruption);
     const std::int64_t left = tiling.partial_doubles();
-    const Scratch partials(tiling.partials() * left);
+    const Scratch partials(times(tiling.partials(), left));
     const auto run = [&](std::int64_t index, int worker) {
         const std::int64_t tile = tiling.tile_of_partial(index);
         const std::int64_t part = tiling.parts_of(tile).begin + index - tiling.first_partial(tile);

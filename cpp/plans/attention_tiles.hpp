@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <limits>
 #include <memory>
 #include <type_traits>
 #include <vector>
@@ -356,10 +357,16 @@ class Tiling {
                 parts = {seen.begin / part_keys, (seen.end + part_keys - 1) / part_keys};
             several = several || parts.end > (a_.sinks.data == nullptr ? parts.begin + 1 : 1);
             parts_.push_back(parts);
-            first_partials_.push_back(first_partials_.back() + tiles_ * (parts.end - parts.begin));
+            std::int64_t next = 0; // more than there is memory for may be more than can be counted
+            if (__builtin_add_overflow(first_partials_.back(),
+                                       times(tiles_, parts.end - parts.begin), &next))
+                next = std::numeric_limits<std::int64_t>::max();
+            first_partials_.push_back(next);
         }
-        if (!several)
+        if (!several) {
             parts_.clear();
+            first_partials_.clear();
+        }
     }
     // As many queries for each of as few tiles as can be.
     std::int64_t even_tile() const {

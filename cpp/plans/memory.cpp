@@ -152,7 +152,9 @@ constinit KeptBlocks kept_blocks; // arrays may outlive whatever has a destructo
 } // namespace
 
 Scratch::Scratch(std::int64_t doubles) {
-    const std::size_t bytes = static_cast<std::size_t>(doubles) * sizeof(double);
+    const auto bytes = static_cast<std::size_t>(times(doubles, sizeof(double)));
+    if (doubles < 0 || bytes >= PTRDIFF_MAX)
+        throw std::bad_alloc();
     void* data = ::operator new(bytes, alignment, std::nothrow);
     if (data == nullptr) {
         kept_blocks.drop_all();

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <new>
 #include <vector>
@@ -21,6 +22,12 @@ inline std::int64_t product(const std::vector<std::int64_t>& lengths) {
     for (const std::int64_t length : lengths)
         all *= length;
     return all;
+}
+
+// How many there are altogether, or the most where they cannot be counted, which no memory holds.
+inline std::int64_t times(std::int64_t a, std::int64_t b) {
+    std::int64_t all = 0;
+    return __builtin_mul_overflow(a, b, &all) ? std::numeric_limits<std::int64_t>::max() : all;
 }
 
 // Stores through the cache, or past it: these for memory that has been written before and is larger

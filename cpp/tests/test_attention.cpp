@@ -364,16 +364,17 @@ void expect_same_last(const Kernels& kernels, int vectors, std::int64_t value_di
                                                                     : tile.keys[vector]);
     }
     const auto elements = static_cast<std::size_t>((queries + 1) * value_dim);
-    for (int block = 0; block < 2; ++block) {
+    // The only block; the last of several, of which those before were hidden or not.
+    for (int block = 0; block < 3; ++block) {
+        tile.empty = block < 2;
         attention.many.score(tile, rows, static_cast<float>(1 + block), nullptr);
         attention.logits_of_many.hide_outside(tile, 0, keys, begin.data(), end.data());
         attention.many.find_extremes(tile);
         attention.many.raise(tile);
         attention.many.weigh(tile);
         std::vector<float> at_once(elements, 7), in_two(elements, 7);
-        if (tile.empty)
-            std::fill_n(tile.one_block, 3, ~0U);
-        else
+        std::fill_n(tile.one_block, 3, block == 0 ? ~0U : 0U);
+        if (block > 0)
             tile.one_block[1] = 0x1234;
         attention.lane.accumulate_last(tile, values, queries, at_once.data());
         attention.many.accumulate(tile, values);

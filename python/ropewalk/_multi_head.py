@@ -442,7 +442,7 @@ def _turned(
     axes = frequencies.axes if isinstance(frequencies, Frequencies) else 1
     width = heads.shape[-1]
     pairs = len(frequencies) if isinstance(frequencies, Frequencies) else width // 2
-    if 2 * pairs != width and options.get("rotary_dim") is None:
+    if pairs != width // 2 and options.get("rotary_dim") is None:
         msg = (
             f"rotary must have {width // 2} pairs for heads of {width} features, or rotary_dim for "
             f"the first of them, got {pairs} pairs"

@@ -281,8 +281,9 @@ def check_japanese(page: Page) -> None:
     assert section.get_attribute("lang") == "ja"
     texts = section.evaluate(
         """(root) => {
-          const named = [root, ...root.querySelectorAll("[aria-label]")];
-          const texts = named.map((node) => node.getAttribute("aria-label"));
+          const names = ["aria-label", "aria-roledescription"];
+          const texts = [root, ...root.querySelectorAll("*")].flatMap((node) =>
+            names.map((name) => node.getAttribute(name) ?? ""));
           const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
           while (walker.nextNode()) texts.push(walker.currentNode.data);
           return texts;

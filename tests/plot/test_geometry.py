@@ -375,6 +375,8 @@ def test_maps_of_other_spaces_are_refused(pair: list[Axes]) -> None:
     message = "points must lie in the plane, in shape (points, 2), got shape (1, 3)"
     with pytest.raises(ValueError, match=exactly(message)):
         rw.plot.linear_map([[1, 2, 3]], np.eye(3), ax=pair)
+    with pytest.raises(ValueError, match=exactly("matrix must have shape (2, 2), got (2, 3)")):
+        rw.plot.linear_map(np.ones((4, 2)), np.ones((2, 3)))
     with pytest.raises(ValueError, match=exactly("matrix must have shape (2, 2), got (3, 2)")):
         rw.plot.linear_map(CLOUD, np.ones((3, 2)), ax=pair)
 

@@ -1,5 +1,7 @@
 """Encodings as curves."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from matplotlib.axes import Axes
@@ -109,9 +111,12 @@ def test_a_crest_beyond_any_axis_is_refused(ax: Axes) -> None:
     assert not ax.lines
 
 
-def test_of_many_waves_a_colour_bar_says_which_is_which(ax: Axes) -> None:
-    rw.plot.waves(rw.sinusoidal_encoding(range(9), 14), ax=ax)
+@pytest.mark.parametrize("columns", [13, 14])
+def test_of_many_waves_a_colour_bar_says_which_is_which(ax: Axes, columns: int) -> None:
+    rw.plot.waves(rw.sinusoidal_encoding(range(9), 14)[:, :columns], ax=ax)
     assert ax.get_legend() is None
     _, bar = ax.figure.axes
     assert (bar.get_ylabel(), *bar.get_ylim()) == ("dimension", 0.5, 14.5)
-    assert len({tuple(line.get_color()) for line in ax.lines}) == 7
+    shades: Any = bar.collections[-1]
+    colours = [tuple(line.get_color()) for line in ax.lines[::2]]
+    assert [tuple(shades.to_rgba(i + 1)) for i in range(columns)] == colours

@@ -133,7 +133,7 @@ def alibi(
     (8, 1, 4)
     """
     alone: object = slopes
-    if isinstance(alone, int) and alone > 1:  # no slope that anybody uses
+    if isinstance(alone, (int, np.integer)) and alone > 1:  # no slope that anybody uses
         msg = (
             f"slopes must be slopes, as alibi_slopes({alone}) has for that many heads, got {alone}"
         )

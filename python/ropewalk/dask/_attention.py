@@ -305,9 +305,10 @@ def _merged(
     merged: NDArray[np.void] = np.empty_like(of_queries[0])
     for begin in range(0, merged.shape[-1], MERGED_ROWS):
         to, *rows = (part[..., begin : begin + MERGED_ROWS] for part in (merged, *of_queries))
-        to["output"], to["lse"] = rw.merge_attention(
-            [row["output"] for row in rows], [row["lse"] for row in rows]
-        )
+        with rw.num_threads(1):
+            to["output"], to["lse"] = rw.merge_attention(
+                [row["output"] for row in rows], [row["lse"] for row in rows]
+            )
     return merged[..., None] if keepdims else merged
 
 

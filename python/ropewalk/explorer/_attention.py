@@ -232,7 +232,7 @@ def attention(
     title : str, default "Attention"
         What stands above the view.
     lang : {"en", "ja"}, default "en"
-        Language of the words, of that title too.
+        Language of the words, and of the title unless given.
 
     Returns
     -------

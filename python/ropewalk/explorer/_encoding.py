@@ -168,7 +168,7 @@ def encoding(
     title : str, default "Sinusoidal encoding"
         What stands above the view.
     lang : {"en", "ja"}, default "en"
-        Language of the words, of that title too.
+        Language of the words, and of the title unless given.
 
     Returns
     -------

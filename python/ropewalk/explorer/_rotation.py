@@ -123,7 +123,7 @@ def rotation(
     title : str, default "Rotary position embedding"
         What stands above the view.
     lang : {"en", "ja"}, default "en"
-        Language of the words, of that title too.
+        Language of the words, and of the title unless given.
 
     Returns
     -------

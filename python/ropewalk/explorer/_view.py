@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 
 from ropewalk import _files, _options
 from ropewalk._options import LANGUAGES, Lang
-from ropewalk.explorer._words import JAPANESE
+from ropewalk.explorer._words import JAPANESE, TITLES
 
 HERE = Path(__file__).parent
 MODULE = (HERE / "explorer.js").read_text(encoding="utf-8")
@@ -56,10 +56,10 @@ class View(anywidget.AnyWidget):
             msg = f"title must be a string, got {title!r}"  # type: ignore[unreachable]
             raise TypeError(msg)
         _options.choice("lang", lang, LANGUAGES)
-        words = JAPANESE if lang == "ja" else {}
+        words, titles = (JAPANESE, TITLES) if lang == "ja" else ({}, {})
         super().__init__(**controls)
         self.set_trait("view", view)
-        self.set_trait("title", words.get(title, title))
+        self.set_trait("title", titles.get(title, title))
         self._given_title = title
         self.set_trait("lang", lang)
         self.set_trait("words", words)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-JAPANESE = {
-    # titles
+# Of the titles that views have unless given.
+TITLES = {
     "Attention": "注意機構",
     "Sinusoidal encoding": "正弦波位置符号",
     "Rotary position embedding": "回転位置埋め込み (RoPE)",
+}
+
+JAPANESE = {
     # all views
     "save SVG": "SVG を保存",
     "save PNG": "PNG を保存",
@@ -15,7 +18,9 @@ JAPANESE = {
     ),
     "{}, pairs 0 to {}": "{}、組 0 から {} まで",
     "pair {}: a turn in {} positions": "組 {}: {} 位置で一周",
+    "heat map, arrow keys move": "ヒートマップ、矢印キーで移動",
     # attention
+    "Attention": "注意機構",
     "query": "クエリ",
     "key": "キー",
     "feature": "特徴",

@@ -118,12 +118,12 @@ let hatches = 0;
 // A heat map with a cursor, which the pointer and the arrow keys move. `moved(row, column)` is
 // called with the cell, which is kept when the pointer leaves.
 class HeatMap {
-  constructor(name, moved) {
+  constructor(name, say, moved) {
     this.moved = moved;
     this.cell = [0, 0];
     this.hatch = `ropewalk-hatch-${hatches++}`;
     this.svg = figure(name, { tabindex: 0, role: "application", class: "map" });
-    this.svg.setAttribute("aria-roledescription", "heat map, arrow keys move");
+    this.svg.setAttribute("aria-roledescription", say("heat map, arrow keys move"));
     this.svg.addEventListener("pointermove", (event) => this.point(event));
     this.svg.addEventListener("pointerdown", (event) => this.point(event));
     this.svg.addEventListener("keydown", (event) => this.step(event));
@@ -499,7 +499,7 @@ function attentionView(model, say) {
   const polygons = new Polygons(say("Values and outputs of attention"), say);
   let plane;
   let logarithmic = false;
-  const map = new HeatMap(say("Attention"), (query, column) => {
+  const map = new HeatMap(say("Attention"), say, (query, column) => {
     const stage = model.get("stage");
     const across =
       stage === "output" ? say("feature {}", column) : say("key {} “{}”", column, keys[column]);
@@ -574,7 +574,7 @@ function encodingView(model, say) {
   const clocks = new Clocks(say("Hands of a position"), say);
   let table;
   let wavelengths;
-  const map = new HeatMap(say("Encoding"), (position, dimension) => {
+  const map = new HeatMap(say("Encoding"), say, (position, dimension) => {
     const dim = table.shape[1];
     const column = rows.map((_, i) => table.values[i * dim + dimension]);
     const encoded = row(table, position).values;

@@ -85,7 +85,7 @@ def matrix_product(
         shapes = f"{first.shape} and {second.shape}"
         msg = f"a must have as many columns as b has rows, got shapes {shapes}"
         raise ValueError(msg)
-    names = _canvas.own_words(labels, [{}] * 3, "en")
+    names = _canvas.own_words(_canvas.strings("labels", labels, 3), [{}] * 3, "en")
     product = first @ second
     for name, matrix in (("a", first), ("b", second), ("a @ b", product)):
         _canvas.check_cells(name, matrix)

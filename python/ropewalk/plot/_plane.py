@@ -78,7 +78,7 @@ def linear_map(
     [[3.0, 2.0], [1.0, 1.0]]
     """
     before, rule = as_plane("points", points), as_points("matrix", matrix)
-    if len(rule) != 2:
+    if rule.shape != (2, 2):
         msg = f"matrix must have shape (2, 2), got {rule.shape}"
         raise ValueError(msg)
     panels = _canvas.panels(ax, 2, lang, lambda: _two(3.3))

@@ -231,6 +231,7 @@ def number_table(
     '0.8415'
     """
     values, at = _canvas.rows(table, positions)
+    _canvas.check_cells("table", values)
     names = _canvas.own_words(labels, _canvas.dimensions(values.shape[1], lang), lang)
     digits = _options.integer("decimals", decimals)
     if not 0 <= digits <= MOST_DECIMALS:
@@ -240,7 +241,6 @@ def number_table(
         [_canvas.number(position), *(f"{value:.{digits}f}" for value in row)]
         for position, row in zip(at, values, strict=True)
     ]
-    _canvas.check_cells("table", values)
     heads = [_canvas.words("t (position)", lang), *names]
     broken = _size(cells, [head["text"] for head in heads]) < LETTERS[1]
     if broken:

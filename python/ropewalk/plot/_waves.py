@@ -90,7 +90,7 @@ def waves(
         curves += ax.plot(at, column, color=colour, linestyle=("-", "--")[i % 2])
         ax.plot(at[whole], column[whole], "o", color=colour, markersize=3)
     if many:
-        shades = ScalarMappable(Normalize(0.5, len(names) + 0.5), ListedColormap(colours))
+        shades = ScalarMappable(Normalize(0.5, 2 * len(colours) + 0.5), ListedColormap(colours))
         bar = ax.figure.colorbar(shades, ax=ax, ticks=_canvas.whole_numbers(5))
         bar.ax.yaxis.label.set(**_canvas.words("dimension", lang))
     else:
