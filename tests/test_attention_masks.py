@@ -328,7 +328,7 @@ def test_bits_do_not_depend_on_the_blocks_that_others_do_not_see(hides: str) -> 
     assert_same_bits(rw.attention_stages(query, key, value, **given).output, whole)
 
 
-def test_parts_of_more_keys_than_can_be_counted_have_no_memory() -> None:
+def test_parts_of_more_keys_than_can_be_counted_are_out_of_memory() -> None:
     query = np.broadcast_to(np.ones((1, 1, 2), np.float32), (2**20, 1, 2))
     key = np.broadcast_to(np.ones((1, 2), np.float32), (2**48, 2))
     for width in (4, 14):

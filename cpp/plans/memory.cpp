@@ -153,13 +153,15 @@ constinit KeptBlocks kept_blocks; // arrays may outlive whatever has a destructo
 
 Scratch::Scratch(std::int64_t doubles) {
     const auto bytes = static_cast<std::size_t>(times(doubles, sizeof(double)));
-    if (doubles < 0 || bytes >= PTRDIFF_MAX)
-        throw std::bad_alloc();
-    void* data = ::operator new(bytes, alignment, std::nothrow);
-    if (data == nullptr) {
+    const bool counted = doubles >= 0 && bytes < PTRDIFF_MAX;
+    const auto allocate = [&] { return ::operator new(bytes, alignment, std::nothrow); };
+    void* data = counted ? allocate() : nullptr;
+    if (counted && data == nullptr) {
         kept_blocks.drop_all();
-        data = ::operator new(bytes, alignment);
+        data = allocate();
     }
+    if (data == nullptr)
+        throw std::bad_alloc();
     memory_.reset(static_cast<double*>(data));
 }
 
