@@ -73,6 +73,23 @@ def run_python() -> RunPython:
     return run
 
 
+@pytest.fixture
+def same_on_each_isa(run_python: RunPython) -> Callable[[str, int], None]:
+    """Give a check that code prints the same lines, and so many, on each instruction set."""
+
+    def check(code: str, lines: int) -> None:
+        found = {}
+        for isa in rw.show_config()["supported_isas"]:
+            result = run_python(code, ROPEWALK_ISA=isa)
+            assert result.stderr == ""
+            found[isa] = result.stdout.splitlines()
+            assert len(found[isa]) == lines
+        for isa, printed in found.items():
+            assert printed == found["scalar"], isa
+
+    return check
+
+
 WORKER = """
 import pickle, sys
 import ropewalk as rw

@@ -570,8 +570,8 @@ def test_heads_must_divide_the_features() -> None:
 )
 def test_frequencies_must_be_as_wide_as_a_head(rotary: Any) -> None:
     message = (
-        "rotary must have 2 pairs for heads of 4 features, or rotary_dim for the first of them, "
-        "got 3 pairs"
+        "rotary must have 2 pairs to turn 4 features of each head, got 3; rotary_dim says how many "
+        "of them are turned"
     )
     with pytest.raises(ValueError, match=exactly(message)):
         rw.multi_head_attention(rows((7, 12)), **weights(), rotary=rotary)
@@ -580,8 +580,10 @@ def test_frequencies_must_be_as_wide_as_a_head(rotary: Any) -> None:
 def test_heads_of_an_odd_width_have_no_pairs() -> None:
     names = ("query_weight", "key_weight", "value_weight")
     given: dict[str, Any] = dict.fromkeys(names, np.eye(14))
-    with pytest.raises(ValueError, match="an even number of features"):
+    with pytest.raises(ValueError, match=r"^each head must have an even number of .*, got 7; "):
         rw.multi_head_attention(rows((5, 14)), heads=2, rotary={}, **given)
+    with pytest.raises(ValueError, match=r"^rotary_dim .* 7 features of each head, got 8$"):
+        rw.multi_head_attention(rows((5, 14)), heads=2, rotary={"rotary_dim": 8}, **given)
 
 
 def test_an_offset_of_one_batch_is_taken_with_rotation_as_without() -> None:

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.conftest import RunPython
 from tests.data import assert_same_bits, dtypes, rows
 from tests.test_attention import LAYOUTS, layouts
 from tests.test_softmax import without_guess
@@ -327,12 +326,7 @@ print(hashlib.sha256(rw.softmax(long, out=long).tobytes()).hexdigest())
 """
 
 
-def test_bits_do_not_depend_on_the_instruction_set(run_python: RunPython) -> None:
-    found = {}
-    for isa in rw.show_config()["supported_isas"]:
-        result = run_python(ON_AN_ISA, ROPEWALK_ISA=isa)
-        assert result.stderr == ""
-        found[isa] = result.stdout.splitlines()
-        assert len(found[isa]) == 201
-    for isa, lines in found.items():
-        assert lines == found["scalar"], isa
+def test_bits_do_not_depend_on_the_instruction_set(
+    same_on_each_isa: Callable[[str, int], None],
+) -> None:
+    same_on_each_isa(ON_AN_ISA, 201)

@@ -50,9 +50,9 @@ class TileLogits {
   private:
     static constexpr T infinity = std::numeric_limits<T>::infinity();
 
-    // As wide as a value, so that comparisons of them are.
+    // As wide as a value, so that many comparisons of values fit a vector.
     template <class Value>
-    using Width =
+    using AsWide =
         std::conditional_t<sizeof(Value) == 1, std::uint8_t,
                            std::conditional_t<sizeof(Value) == 4, std::uint32_t, std::uint64_t>>;
 
@@ -61,13 +61,13 @@ class TileLogits {
         const std::int64_t step = scores.key_stride;
         return scores.data != nullptr && !queries_.any([&](const Stretch<T>& of, std::int64_t i) {
             const Value* const first = row(of, i) + block.begin * step;
-            const auto seen = [&](std::int64_t apart) { // compilers take many at a time
-                Width<Value> any = 0;
+            const auto seen = [&](std::int64_t apart) {
+                AsWide<Value> any = 0;
                 for (std::int64_t key = 0; key < block.end - block.begin; ++key)
-                    any |= static_cast<Width<Value>>(first[key * apart] != hides);
+                    any |= static_cast<AsWide<Value>>(first[key * apart] != hides);
                 return any != 0;
             };
-            return step == 1 ? seen(1) : seen(step);
+            return step == 1 ? seen(1) : seen(step); // vectors only where the step is known
         });
     }
     bool any_masked() const {

@@ -31,7 +31,7 @@ constexpr std::int64_t most_together = 3;
 // be more than any memory holds.
 constexpr std::int64_t most_remembered = std::int64_t{1} << 16;
 
-// Keys that a query sees, from begin up to end.
+// Keys that a query sees, or parts of them, from begin up to end.
 struct Interval {
     std::int64_t begin, end;
 };

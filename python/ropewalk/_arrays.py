@@ -32,16 +32,16 @@ def axis_of(axis: object, array: NDArray[Any]) -> int:
     return number % array.ndim
 
 
-def rotary_width(array: NDArray[Any], rotary_dim: int | None) -> int:
-    """Return how many features of the last axis of `x` are turned: all, or those asked for."""
+def rotary_width(array: NDArray[Any], rotary_dim: int | None, *, name: str = "x") -> int:
+    """Return how many features of the last axis are turned: all, or those asked for."""
     if rotary_dim is None:
-        return even_width(array, "; rotary_dim says how many of them are turned")
+        return even_width(array, "; rotary_dim says how many of them are turned", name=name)
     features: int = array.shape[-1]
     width = _options.integer("rotary_dim", rotary_dim)
     if width < 2 or width % 2 or width > min(features, LARGEST_DIM):
         msg = (
             "rotary_dim must be an even integer from 2 to the "
-            f"{min(features, LARGEST_DIM)} features of x, got {width}"
+            f"{min(features, LARGEST_DIM)} features of {name}, got {width}"
         )
         raise ValueError(msg)
     return width

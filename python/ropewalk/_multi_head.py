@@ -440,12 +440,11 @@ def _turned(
     options = rotation_options(rotary)
     frequencies = options.get("frequencies")
     axes = frequencies.axes if isinstance(frequencies, Frequencies) else 1
-    width = heads.shape[-1]
-    pairs = len(frequencies) if isinstance(frequencies, Frequencies) else width // 2
-    if pairs != width // 2 and options.get("rotary_dim") is None:
+    width = _arrays.rotary_width(heads, options.get("rotary_dim"), name="each head")
+    if isinstance(frequencies, Frequencies) and 2 * len(frequencies) != width:
         msg = (
-            f"rotary must have {width // 2} pairs for heads of {width} features, or rotary_dim for "
-            f"the first of them, got {pairs} pairs"
+            f"rotary must have {width // 2} pairs to turn {width} features of each head, got "
+            f"{len(frequencies)}; rotary_dim says how many of them are turned"
         )
         raise ValueError(msg)
     if positions is None and offset is not None:

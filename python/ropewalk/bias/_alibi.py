@@ -132,11 +132,9 @@ def alibi(
     >>> rw.bias.alibi(rw.bias.alibi_slopes(8), 1, 4, offset=3).shape
     (8, 1, 4)
     """
-    alone: object = slopes
-    if isinstance(alone, (int, np.integer)) and alone > 1:  # no slope that anybody uses
-        msg = (
-            f"slopes must be slopes, as alibi_slopes({alone}) has for that many heads, got {alone}"
-        )
+    if isinstance(slopes, (int, np.integer)) and slopes > 1:  # heads, for nobody has such a slope
+        ours = f"alibi_slopes({slopes}) has for that many heads"
+        msg = f"slopes must be slopes, as {ours}, got {slopes}"
         raise ValueError(msg)
     steepness = _arrays.finite_reals("slopes", slopes).astype(np.float64)
     positions, lengths = relative_positions(query_length, key_length, offset)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from ropewalk._japanese import WORDS
+
 # Of the titles that views have unless given.
 TITLES = {
     "Attention": "注意機構",
@@ -10,6 +12,7 @@ TITLES = {
 }
 
 JAPANESE = {
+    **WORDS,
     # all views
     "save SVG": "SVG を保存",
     "save PNG": "PNG を保存",
@@ -21,21 +24,12 @@ JAPANESE = {
     "heat map, arrow keys move": "ヒートマップ、矢印キーで移動",
     # attention
     "Attention": "注意機構",
-    "query": "クエリ",
-    "key": "キー",
-    "feature": "特徴",
     "feature {}": "特徴 {}",
     "key {} “{}”": "キー {} 「{}」",
     "query {} “{}” · {} · {} {}": "クエリ {} 「{}」 · {} · {} {}",
     "heads": "ヘッド",
-    "head {}": "ヘッド {}",
     "logarithmic colours": "対数の色分け",
     "stage": "段階",
-    "scores": "スコア",
-    "capped": "ソフトキャップ後のスコア",
-    "biased": "バイアス後のスコア",
-    "weights": "重み",
-    "output": "出力",
     "temperature": "温度",
     "causal": "因果マスク",
     "window: before": "窓: 前",
@@ -47,8 +41,6 @@ JAPANESE = {
     # encoding
     "Encoding": "位置符号",
     "position": "位置",
-    "dimension": "次元",
-    "dimension {} ({})": "次元 {} ({})",
     "position {} · {} · {}": "位置 {} · {} · {}",
     "Wave of a dimension": "一つの次元の波",
     "{}, wavelength {}": "{}、波長 {}",

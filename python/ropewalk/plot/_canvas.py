@@ -19,6 +19,7 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike, NDArray
 
 from ropewalk import _arrays, _options
+from ropewalk._japanese import WORDS
 from ropewalk._options import LANGUAGES, Lang
 from ropewalk.geometry._points import as_reals
 from ropewalk.properties._card import JAPANESE as SCORECARD
@@ -58,12 +59,11 @@ JAPANESE_FONTS = (
     "Meiryo",
 )
 JAPANESE = {
+    **WORDS,
     **SCORECARD,
     "t (position)": "t (位置)",
-    "dimension": "次元",
     "value": "値",
     "period {}": "周期 {}",
-    "dimension {} ({})": "次元 {} ({})",
     "pair {}": "組 {}",
     "pair {}: a turn in {:.4g} positions": "組 {}: {:.4g} 位置で一周",
     "pair": "組",
@@ -80,15 +80,6 @@ JAPANESE = {
     "rounding of a cosine to bfloat16": "余弦の bfloat16 への丸め",
     "row": "行",
     "column": "列",
-    "query": "クエリ",
-    "key": "キー",
-    "feature": "特徴",
-    "head {}": "ヘッド {}",
-    "scores": "スコア",
-    "capped": "ソフトキャップ後のスコア",
-    "biased": "バイアス後のスコア",
-    "weights": "重み",
-    "output": "出力",
     "token embedding: {:.5g} to {:.5g}": "トークン埋め込み: {:.5g} 〜 {:.5g}",
     "encoding: {:.5g} to {:.5g}": "位置符号: {:.5g} 〜 {:.5g}",
     "sum: {:.5g} to {:.5g}": "和: {:.5g} 〜 {:.5g}",

@@ -26,7 +26,8 @@ LABELS = {  # across and down
     "matrix": ("column", "row"),
 }
 WIDTHS = [1.0, 1.5]  # of the positions of a table of numbers, and of its other columns
-LETTERS = (6.0, 7.5, 9.0)  # in it, in points: the smallest, the smallest in one line, the largest
+SMALLEST, LARGEST = 6.0, 9.0  # letters in it (points)
+SMALLEST_IN_ONE_LINE = 7.5  # heads of which are broken, if they must be smaller
 DECADES = 6  # of a logarithmic scale, at the most
 MOST_DECIMALS = 17  # those that tell float64 apart below 1
 REACH = (1e-280, 1e300)  # Matplotlib has no colours for smaller and for larger values
@@ -242,12 +243,12 @@ def number_table(
         for position, row in zip(at, values, strict=True)
     ]
     heads = [_canvas.words("t (position)", lang), *names]
-    broken = _size(cells, [head["text"] for head in heads]) < LETTERS[1]
+    broken = _size(cells, [head["text"] for head in heads]) < SMALLEST_IN_ONE_LINE
     if broken:
         for head in heads:
             head["text"] = head["text"].replace(" (", "\n(")
-    size = _size(cells, [head["text"] for head in heads]) if broken else LETTERS[2]
-    width = _canvas.WIDTH * max(1.0, LETTERS[0] / size)
+    size = _size(cells, [head["text"] for head in heads]) if broken else LARGEST
+    width = _canvas.WIDTH * max(1.0, SMALLEST / size)
     ax = _canvas.axes(ax, 0.35 * (len(cells) + 1 + broken), lang, width=width)
     ax.set_axis_off()
     drawn = ax.table(
@@ -259,7 +260,7 @@ def number_table(
         bbox=Bbox.unit(),
     )
     drawn.auto_set_font_size(False)
-    drawn.set_fontsize(np.clip(size, LETTERS[0], LETTERS[2]))
+    drawn.set_fontsize(np.clip(size, SMALLEST, LARGEST))
     for column, head in enumerate(heads):
         drawn[0, column].get_text().set(**head)
     for cell in drawn.get_celld().values():
