@@ -102,16 +102,17 @@ def float64(bench: Bench) -> Iterator[Figure]:
     return compared(bench, causal=False, dtype="float64")
 
 
-def bfloat16(bench: Bench) -> Iterator[Figure]:
-    """Attention of bfloat16 with precision="bfloat16", over that without."""
-    found = rivals(bench.threads, dtype="bfloat16")
+def by_matrices(
+    bench: Bench, precision: str, dtype: str, every: list[int], tolerance: float
+) -> Iterator[Figure]:
+    found = rivals(bench.threads, dtype=dtype)
     for dim in bench.of([64, 128], [64, 128]):
-        for tokens in bench.of([64, 128, 256, 512, 1024, 4096], [128]):
-            arrays = inputs(8 if tokens <= 128 else 1, tokens, dim, "bfloat16")
+        for tokens in bench.of(every, [256]):
+            arrays = inputs(8 if tokens <= 128 else 1, tokens, dim, dtype)
             for causal in (False, True):
                 exactly = partial(rw.attention, *arrays, causal=causal)
-                ours = partial(exactly, precision="bfloat16")
-                verify = partial(check_rows, arrays, causal=causal, tolerance=2**-5)
+                ours = partial(exactly, precision=precision)
+                verify = partial(check_rows, arrays, causal=causal, tolerance=tolerance)
                 verify(ours())
                 yield bench.figure(
                     {
@@ -124,6 +125,18 @@ def bfloat16(bench: Bench) -> Iterator[Figure]:
                     rivals=contenders(found, arrays, verify, causal=causal),
                     ourselves={"float32 inside": exactly},
                 )
+
+
+def bfloat16(bench: Bench) -> Iterator[Figure]:
+    """Attention of bfloat16 with precision="bfloat16", over that without."""
+    every = [64, 128, 256, 512, 1024, 4096]
+    return by_matrices(bench, "bfloat16", "bfloat16", every, 2**-5)
+
+
+def three_products(bench: Bench) -> Iterator[Figure]:
+    """Attention of float32 with precision="bfloat16x3", over that without."""
+    every = [256, 512, 1024, 2048, 4096]
+    return by_matrices(bench, "bfloat16x3", "float32", every, 2**-12)
 
 
 def options(bench: Bench) -> Iterator[Figure]:

@@ -18,6 +18,7 @@ PARTS = {
     "causal": attention.causal,
     "float64": attention.float64,
     "bfloat16": attention.bfloat16,
+    "bfloat16x3": attention.three_products,
     "options": attention.options,
     "layout": attention.layout,
     "numbers": attention.numbers,

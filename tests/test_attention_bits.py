@@ -31,6 +31,7 @@ def options(queries: int = 100, keys: int = 300) -> dict[str, dict[str, Any]]:
         "causal": {"causal": True, "offset": keys - queries},
         "a window": {"window": (70, 40), "offset": 33},
         "matrices": {"precision": "bfloat16", "window": (140, 90), "offset": 33, "sinks": 0.5},
+        "matrices, three products": {"precision": "bfloat16x3", "causal": True, "offset": 140},
         "all": {
             "mask": rng.random((3, 1, queries, keys)) < 0.8,
             "bias": rng.standard_normal((4, queries, keys)),
@@ -188,12 +189,12 @@ def test_a_head_alone_has_the_bits_of_heads_that_share_keys(dtype: str, queries:
         assert_same_bits(alone, whole[heads[0]])
 
 
-@pytest.mark.parametrize("begin", [TILE, 2 * TILE])
+@pytest.mark.parametrize("begin", [2 * TILE, 4 * TILE])
 @cases
 @dtypes
 def test_tiles_of_queries_have_the_bits_of_the_whole(dtype: str, case: str, begin: int) -> None:
-    query, key, value = data(dtype, queries=150)
-    given = options(150)[case]
+    query, key, value = data(dtype, queries=300)
+    given = options(300)[case]
     whole = rw.attention(query, key, value, **given)
     for part in (slice(0, begin), slice(begin, None)):
         own = dict(given)

@@ -17,17 +17,21 @@ import ropewalk as rw
 
 INF, NAN = math.inf, math.nan
 HAS_MATRICES = rw.show_config()["matrices"] is not None
+# Data that are what matrices hold of them: one number of bfloat16, or the sum of two.
+EXACT = {"bfloat16": "bfloat16", "bfloat16x3": "float16"}
+LEAST = {"bfloat16": 32, "bfloat16x3": 192}  # queries that share keys
+precisions = pytest.mark.parametrize("precision", EXACT)
 
 
 def data(
-    dtype: str, *, queries: int = 50, keys: int = 300, dim: int = 20, value_dim: int = 18
+    dtype: str, *, queries: int = 200, keys: int = 300, dim: int = 20, value_dim: int = 18
 ) -> list[NDArray[Any]]:
     shapes = [(2, queries, dim), (2, keys, dim), (2, keys, value_dim)]
     return [rows(shape, dtype, seed) for seed, shape in enumerate(shapes)]
 
 
-def by_matrices(*arrays: NDArray[Any], **options: Any) -> NDArray[Any]:
-    return rw.attention(*arrays, precision="bfloat16", **options)
+def by_matrices(*arrays: NDArray[Any], precision: Any = "bfloat16", **options: Any) -> NDArray[Any]:
+    return rw.attention(*arrays, precision=precision, **options)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float16"])
@@ -39,23 +43,50 @@ def test_other_types_are_rounded_to_bfloat16_where_it_is_multiplied(dtype: str) 
     assert_same_bits(found, by_matrices(*rounded) if HAS_MATRICES else rw.attention(*arrays))
 
 
-def test_float64_stays_float64() -> None:
+def test_three_products_of_bfloat16_data_are_one() -> None:
+    arrays = data("bfloat16")
+    assert_same_bits(by_matrices(*arrays, precision="bfloat16x3"), by_matrices(*arrays))
+
+
+def test_three_products_are_as_exact_as_sixteen_bits() -> None:
+    arrays = data("float32", dim=64, value_dim=64)
+    exact = rw.attention(*arrays, precision="float64").astype(np.float64)
+    off = [np.abs(by_matrices(*arrays, precision=name) - exact).max() for name in EXACT]
+    assert off[1] <= 2**-15
+    assert off[1] <= off[0]
+
+
+@precisions
+def test_float64_stays_float64(precision: str) -> None:
     arrays = data("float64")
-    assert_same_bits(by_matrices(*arrays), rw.attention(*arrays))
+    assert_same_bits(by_matrices(*arrays, precision=precision), rw.attention(*arrays))
 
 
-@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
-def test_few_queries_are_no_matrices(dtype: str) -> None:
-    arrays = data(dtype, queries=8)
-    assert_same_bits(by_matrices(*arrays), rw.attention(*arrays))
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+@precisions
+def test_few_queries_are_no_matrices(precision: str, dtype: str) -> None:
+    least = LEAST[precision]
+    for queries in (8, least - 1, least):
+        arrays = data(dtype, queries=queries)
+        found, otherwise = by_matrices(*arrays, precision=precision), rw.attention(*arrays)
+        assert np.array_equal(found, otherwise) == (queries < least or not HAS_MATRICES)
+
+
+@precisions
+def test_heads_that_share_keys_count_together(precision: str) -> None:
+    query, key, value = (x[None] for x in data("float32", queries=100))
+    query = np.concatenate([query, query[:, ::-1]], axis=1)  # two heads each
+    found = by_matrices(query, key, value, precision=precision)
+    assert np.array_equal(found, rw.attention(query, key, value)) != HAS_MATRICES
 
 
 def test_instruction_sets_without_matrices_change_nothing(run_python: RunPython) -> None:
     code = """
 import numpy as np, ropewalk as rw
 assert rw.show_config()["matrices"] is None
-x = np.random.default_rng(0).standard_normal((100, 20), np.float32)
-assert np.array_equal(rw.attention(x, x, x, precision="bfloat16"), rw.attention(x, x, x))
+x = np.random.default_rng(0).standard_normal((200, 20), np.float32)
+for precision in ("bfloat16", "bfloat16x3"):
+    assert np.array_equal(rw.attention(x, x, x, precision=precision), rw.attention(x, x, x))
 """
     assert run_python(code, ROPEWALK_ISA="scalar").stderr == ""
 
@@ -64,57 +95,64 @@ HIDING: dict[str, dict[str, Any]] = {
     "mask": {"mask": np.arange(300) % 38 != 37},
     "bias": {"bias": np.where(np.arange(300) % 38 == 37, -INF, 1.0)},
     "key_lengths": {"key_lengths": 113},
-    "causal": {"causal": True, "offset": 40},
-    "window": {"window": (60, 20), "offset": 90},
+    "causal": {"causal": True, "offset": 10},
+    "window": {"window": (60, 20), "offset": 20},
 }
 
 
 @pytest.mark.parametrize("case", HIDING)
-def test_hidden_values_change_no_bit_whatever_they_are(case: str) -> None:
-    query, key, value = data("bfloat16")
+@precisions
+def test_hidden_values_change_no_bit_whatever_they_are(precision: str, case: str) -> None:
+    query, key, value = data("float32")
     options = HIDING[case]
     unseen = rw.attention_weights(query, key, **options).max(axis=(0, 1)) == 0
     assert unseen.any()
     value[:, unseen] = 0
     for size in (1.0, 2.0**-124):  # of sums that are no normal numbers
-        values = (value.astype(np.float64) * size).astype(value.dtype)
-        expected = by_matrices(query, key, values, **options)
-        assert np.isfinite(expected.astype(np.float64)).all()
+        values = value * np.float32(size)
+        expected = by_matrices(query, key, values, precision=precision, **options)
+        assert np.isfinite(expected).all()
         for number in (NAN, INF, -INF):
             keys = key.copy()
             keys[:, unseen] = values[:, unseen] = number
-            assert_same_bits(by_matrices(query, keys, values, **options), expected)
+            found = by_matrices(query, keys, values, precision=precision, **options)
+            assert_same_bits(found, expected)
 
 
 @pytest.mark.parametrize("number", [NAN, INF, -INF])
-def test_values_that_are_seen_follow_the_rules(number: float) -> None:
-    query, key, value = data("bfloat16")
-    options: dict[str, Any] = {"causal": True, "offset": 100}
-    without = by_matrices(query, key, value, **options)
+@precisions
+def test_values_that_are_seen_follow_the_rules(precision: str, number: float) -> None:
+    query, key, value = data("float32")
+    options: dict[str, Any] = {"causal": True, "offset": 50}
+    without = by_matrices(query, key, value, precision=precision, **options)
     value[0, 130, 3] = value[1, 20, 5] = number
-    found = by_matrices(query, key, value, **options)
-    expected = rw.attention(query, key, value, **options).astype(np.float64)
+    found = by_matrices(query, key, value, precision=precision, **options)
+    expected = rw.attention(query, key, value, **options)
     finite = np.isfinite(expected)
     of_one = finite[0, :, 3]
     assert of_one.any()  # some queries see it, and others do not
     assert not of_one.all()
-    np.testing.assert_array_equal(found.astype(np.float64)[~finite], expected[~finite])
+    np.testing.assert_array_equal(found[~finite], expected[~finite])
     assert_same_bits(found[finite], without[finite])
 
 
 @pytest.mark.parametrize("slope", [-40.0, -0.5, 0.5, 40.0])
-def test_largest_logits_may_come_late(slope: float) -> None:
-    query, key, value = data("bfloat16", keys=700)
+@precisions
+def test_largest_logits_may_come_late(precision: str, slope: float) -> None:
+    query, key, value = data(EXACT[precision], keys=700)
     query[..., 0], key[..., 0] = 1, slope * np.arange(700) / 128
-    Call(query, key, value, {"scale": 1.0}, precision="bfloat16").check()
+    Call(query, key, value, {"scale": 1.0}, precision=precision).check()
 
 
 @pytest.mark.parametrize(("dim", "value_dim"), [(1, 1), (32, 16), (33, 17), (200, 131), (64, 0)])
-@pytest.mark.parametrize(("queries", "keys"), [(9, 1), (16, 31), (33, 129), (49, 0)])
-def test_matrices_that_data_do_not_fill(queries: int, keys: int, dim: int, value_dim: int) -> None:
-    sizes = {"queries": queries, "keys": keys, "dim": dim, "value_dim": value_dim}
-    query, key, value = data("bfloat16", **sizes)
-    Call(query, key, value, {}, precision="bfloat16").check()
+@pytest.mark.parametrize(("more", "keys"), [(0, 1), (1, 31), (17, 129), (49, 0)])
+@precisions
+def test_matrices_that_data_do_not_fill(
+    precision: str, more: int, keys: int, dim: int, value_dim: int
+) -> None:
+    sizes = {"queries": LEAST[precision] + more, "keys": keys, "dim": dim, "value_dim": value_dim}
+    query, key, value = data(EXACT[precision], **sizes)
+    Call(query, key, value, {}, precision=precision).check()
 
 
 def test_more_keys_than_matrices_hold_change_nothing() -> None:
@@ -130,14 +168,24 @@ def test_numbers_below_the_normal_ones_are_zeros() -> None:
     np.testing.assert_array_equal(small, 0.0 if HAS_MATRICES else np.float32(2.0**-130))
 
 
-def test_values_may_be_as_large_as_the_largest_over_the_number_of_keys() -> None:
+@precisions
+def test_values_may_be_as_large_as_the_largest_over_the_number_of_keys(precision: str) -> None:
     query, key, value = data("float32", keys=500)
     value[:] = 2.0**119 * np.sign(value)
     expected = rw.attention(query, key, value, precision="float64")
-    np.testing.assert_allclose(by_matrices(query, key, value), expected, rtol=0, atol=2.0**113)
+    found = by_matrices(query, key, value, precision=precision)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=2.0**113)
 
 
-@pytest.mark.parametrize("name", ["float64", "bfloat16"])
+def test_two_numbers_hold_what_one_rounds_to_infinity() -> None:
+    query, key, value = data("float32", keys=1)
+    value[:] = 0.999 * np.finfo(np.float32).max
+    key[:, :, 0], query[:, :, 0] = np.finfo(np.float32).max, 1e-38
+    found = by_matrices(query, key, value, precision="bfloat16x3")
+    np.testing.assert_allclose(found, np.broadcast_to(value, found.shape), rtol=2**-15)
+
+
+@pytest.mark.parametrize("name", ["float64", *EXACT])
 def test_names_of_precisions_may_be_strings_of_other_classes(name: Any) -> None:
     arrays = data("float32")
     expected = rw.attention(*arrays, precision=name)
@@ -146,12 +194,13 @@ def test_names_of_precisions_may_be_strings_of_other_classes(name: Any) -> None:
     assert_same_bits(rw.attention_stages(*arrays, precision=string).output, expected)
 
 
-def test_multi_head_attention_multiplies_matrices_too() -> None:
-    x, weight = rows((2, 60, 32), "float32"), rows((32, 32), "float32", 1)
+@precisions
+def test_multi_head_attention_multiplies_matrices_too(precision: Any) -> None:
+    x, weight = rows((2, 200, 32), "float32"), rows((32, 32), "float32", 1)
     weights: dict[str, Any] = {f"{n}_weight": weight for n in ("query", "key", "value")}
-    found = rw.multi_head_attention(x, heads=4, precision="bfloat16", **weights)
+    found = rw.multi_head_attention(x, heads=4, precision=precision, **weights)
     heads = [rw.split_heads(x @ weight, 4)] * 3
-    assert_same_bits(found, rw.merge_heads(by_matrices(*heads)))
+    assert_same_bits(found, rw.merge_heads(by_matrices(*heads, precision=precision)))
 
 
 SMALL_STACK = """
@@ -163,7 +212,7 @@ class Stack(ctypes.Structure):
 memory = ctypes.create_string_buffer(8192)
 stack = Stack(ctypes.addressof(memory), 0, 8192)
 assert ctypes.CDLL(None).sigaltstack(ctypes.byref(stack), None) == 0
-x = np.random.default_rng(0).standard_normal((100, 20), np.float32)
+x = np.random.default_rng(0).standard_normal((200, 20), np.float32)
 assert np.array_equal(rw.attention(x, x, x, precision="bfloat16"), rw.attention(x, x, x))
 """
 

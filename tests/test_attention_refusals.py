@@ -282,11 +282,11 @@ BAD_OPTIONS: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
     ),
     "an unknown precision": (
         {"precision": "float32"}, ValueError,
-        "precision must be one of 'float64', 'bfloat16', got 'float32'",
+        "precision must be one of 'float64', 'bfloat16', 'bfloat16x3', got 'float32'",
     ),
     "a precision of another kind": (
         {"precision": np.float64}, ValueError,
-        "precision must be one of 'float64', 'bfloat16', got <class 'numpy.float64'>",
+        "precision must be one of 'float64', 'bfloat16', 'bfloat16x3', got <class 'numpy.float64'>",
     ),
 }  # fmt: skip
 

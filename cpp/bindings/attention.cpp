@@ -94,7 +94,9 @@ std::optional<ComputedIn> precision_of(const py::handle& name) {
     };
     if (is("float64"))
         return ComputedIn::float64;
-    return is("bfloat16") ? std::optional(ComputedIn::bfloat16) : std::nullopt;
+    if (is("bfloat16"))
+        return ComputedIn::bfloat16;
+    return is("bfloat16x3") ? std::optional(ComputedIn::bfloat16x3) : std::nullopt;
 }
 
 void take_scores(Attention& a, const py::object& mask, const py::object& bias) {

@@ -14,49 +14,100 @@ namespace {
 using ropewalk::matrix_columns;
 using ropewalk::matrix_rows;
 
+constexpr std::int64_t matrix = matrix_rows * matrix_columns; // elements
+
 template <class Data>
 constexpr bool is_bfloat16 = false;
 template <class S>
 constexpr bool is_bfloat16<HalfData<S, BFloat16>> = true;
 
-// Sixteen elements as bfloat16, of those that are left; zeros behind them.
-template <class S, class Data>
-[[gnu::always_inline]] inline typename S::U16 get_rounded(const typename Data::Element* p,
-                                                          std::int64_t left) {
-    const bool all = left >= 16;
-    const unsigned lanes = all || left <= 0 ? 0 : first_lanes(left);
-    if constexpr (is_bfloat16<Data>)
-        return all ? S::get(p) : S::get_some(p, lanes);
-    else
-        return S::to_bfloat16_or_nan(all ? Data::get(p) : Data::get_some(p, lanes));
-}
+// A number is one of bfloat16, which has 8 bits, or the sum of two, its parts.
+inline constexpr int weight_parts = 2;
 
-template <class S, class Data>
+// Sixteen elements, of those that are left, as parts, the second the nearest to what the first,
+// which is the nearest to the number, leaves over; zeros behind them. NaN and infinity are first
+// parts.
+template <class S, class Data, int parts>
+struct Parts {
+    using F32 = typename S::F32;
+    typename S::U16 at[std::size_t{parts}];
+
+    [[gnu::always_inline]] Parts(const typename Data::Element* p, std::int64_t left) {
+        const bool all = left >= 16;
+        const unsigned lanes = all || left <= 0 ? 0 : first_lanes(left);
+        if constexpr (is_bfloat16<Data>)
+            at[0] = all ? S::get(p) : S::get_some(p, lanes);
+        else
+            round(all ? Data::get(p) : Data::get_some(p, lanes));
+    }
+
+  private:
+    [[gnu::always_inline]] void round(F32 x) {
+        if constexpr (parts == 1) {
+            at[0] = S::to_bfloat16_or_nan(x);
+        } else { // the first one must not be infinite where x is not
+            const F32 zero = S::all(0.0F), largest = S::all(0x1.fep127F);
+            const F32 none = S::sub(x, x); // or NaN
+            const F32 within = S::max(S::sub(zero, largest), S::min(largest, x));
+            at[0] = S::to_bfloat16_or_nan(S::where_equal(none, zero, within, x));
+            const F32 rest = S::sub(x, S::from_bfloat16(at[0]));
+            at[1] = S::to_bfloat16(S::where_equal(none, zero, rest, zero));
+        }
+    }
+};
+
+// Beside a row of first parts that of second ones.
+template <class S, class Data, int parts>
 void round_rows(const Rows& rows, std::int64_t width, std::uint16_t* to) {
+    const std::int64_t whole = (width + matrix_columns - 1) / matrix_columns * matrix_columns;
     const auto* from = static_cast<const typename Data::Element*>(rows.first);
-    for (std::int64_t row = 0; row < rows.count; ++row, from += rows.stride)
-        for (std::int64_t i = 0; i < width; i += matrix_columns, to += matrix_columns) {
-            S::put(to, get_rounded<S, Data>(from + i, width - i));
-            S::put(to + 16, get_rounded<S, Data>(from + i + 16, width - i - 16));
+    for (std::int64_t row = 0; row < rows.count; ++row, from += rows.stride, to += parts * whole)
+        for (std::int64_t i = 0; i < whole; i += 16) {
+            const Parts<S, Data, parts> of(from + i, width - i);
+            for (int part = 0; part < parts; ++part)
+                S::put(to + part * whole + i, of.at[part]);
         }
 }
 
-template <class S, class M, class Data>
+template <class S, class Data, int parts>
+void tile_keys(const Rows& rows, std::int64_t width, std::uint16_t* to) {
+    const auto* from = static_cast<const typename Data::Element*>(rows.first);
+    for (std::int64_t left = rows.count; left > 0; left -= matrix_rows) {
+        for (std::int64_t feature = 0; feature < width; feature += matrix_columns) {
+            for (std::int64_t i = 0; i < matrix; i += 16) {
+                const std::int64_t row = i / matrix_columns, at = feature + i % matrix_columns;
+                const Parts<S, Data, parts> of(from + row * rows.stride + at,
+                                               row < left ? width - at : 0);
+                for (int part = 0; part < parts; ++part)
+                    S::put(to + part * matrix + i, of.at[part]);
+            }
+            to += parts * matrix;
+        }
+        from += matrix_rows * rows.stride;
+    }
+}
+
+template <class S, class M, class Data, int parts>
 void turn_values(const Rows& rows, std::int64_t width, std::uint16_t* to) {
     const auto* from = static_cast<const typename Data::Element*>(rows.first);
     for (std::int64_t left = rows.count; left > 0; left -= matrix_columns) {
         for (std::int64_t feature = 0; feature < width; feature += matrix_rows) {
             const auto row = [&](std::int64_t i) {
-                return get_rounded<S, Data>(from + i * rows.stride + feature,
-                                            i < left ? width - feature : 0);
+                return Parts<S, Data, parts>(from + i * rows.stride + feature,
+                                             i < left ? width - feature : 0);
             };
-            typename S::F32 pairs[16]; // of keys, a feature a lane
-            for (int i = 0; i < 16; ++i)
-                pairs[i] = M::pairs(row(2 * i), row(2 * i + 1));
-            S::transpose(pairs);
-            for (const auto& of_feature : pairs) {
-                S::put(reinterpret_cast<float*>(to), of_feature);
-                to += matrix_columns;
+            typename S::F32 pairs[std::size_t{parts}][16]; // of keys, a feature a lane
+            for (int i = 0; i < 16; ++i) {
+                const auto even = row(2 * i), odd = row(2 * i + 1);
+                for (int part = 0; part < parts; ++part)
+                    pairs[part][i] = M::pairs(even.at[part], odd.at[part]);
+            }
+            for (auto& of_part : pairs) {
+                S::transpose(of_part);
+                for (const auto& of_feature : of_part) {
+                    S::put(reinterpret_cast<float*>(to), of_feature);
+                    to += matrix_columns;
+                }
             }
         }
         from += matrix_columns * rows.stride;
@@ -72,40 +123,62 @@ template <int count, class Function>
     }
 }
 
+// sums[v] += a times b[v] of the vectors that meet a: products of their parts but for those of two
+// second ones, which are no more than what these are rounded by. Parts of a are matrices one behind
+// the other; b(part) is that of the first vector.
+template <class M, int vectors, int a_parts, int b_parts, class Of, class Meets>
+[[gnu::always_inline]] inline void multiply_parts(const std::uint16_t* a, Of b, std::int64_t b_row,
+                                                  Meets meets) {
+    constexpr int of_a = vectors, of_b = of_a + a_parts; // registers, behind those of sums
+    each_index<a_parts>(
+        [&]<int i>() { M::template load<of_a + i>(a + i * matrix, 2 * matrix_columns); });
+    each_index<b_parts>([&]<int j>() {
+        const float* const of_part = b(j);
+        each_index<vectors>([&]<int v>() {
+            constexpr int of_v = of_b + v;
+            if (!meets(v))
+                return;
+            M::template load<of_v>(of_part + 16 * v, b_row);
+            each_index<a_parts>([&]<int i>() {
+                if constexpr (i + j < 2)
+                    M::template multiply<v, of_a + i, of_v>();
+            });
+        });
+    });
+}
+
 // Products of keys and queries, which are logits but for their scale.
-template <class S, class M, int vectors>
+template <class M, int parts, int vectors>
 void multiply_keys(const Tile<float>& tile, const Rows& keys) {
     constexpr int row = 16 * vectors, row_bytes = 4 * row;
-    constexpr int of_keys = vectors, of_queries = vectors + 1; // registers, behind those of sums
-    const auto* key_row = static_cast<const std::uint16_t*>(keys.first);
+    const std::int64_t width = keys.stride / parts; // of a part
+    const auto* from = static_cast<const std::uint16_t*>(keys.first);
     float* products = tile.logits;
     for (std::int64_t key = 0; key < tile.keys[vectors - 1]; key += matrix_rows) {
         each_index<vectors>([]<int v>() { M::template clear<v>(); });
-        const float* query = tile.queries;
-        for (std::int64_t i = 0; i < keys.stride; i += matrix_columns, query += matrix_rows * row) {
-            M::template load<of_keys>(key_row + i, 2 * keys.stride);
-            each_index<vectors>([&]<int v>() {
-                M::template load<of_queries>(query + 16 * v, row_bytes);
-                M::template multiply<v, of_keys, of_queries>();
-            });
+        for (std::int64_t i = 0; i < width; i += matrix_columns) {
+            multiply_parts<M, vectors, parts, parts>(
+                from, [&](int part) { return tile.queries + (part * width + i) / 2 * row; },
+                row_bytes, [](int) { return true; });
+            from += parts * matrix;
         }
         each_index<vectors>([&]<int v>() { M::template store<v>(products + 16 * v, row_bytes); });
-        key_row += matrix_rows * keys.stride;
         products += matrix_rows * row;
     }
 }
 
-template <class S, class M>
+template <class S, class M, int parts>
 void score_matrices(const Tile<float>& tile, const Rows& keys, float scale, const Rows*) {
     M::start(); // which takes two hundred cycles with its end, and so is done once a block
-    with_vectors(tile.vectors, [&]<int vectors>() { multiply_keys<S, M, vectors>(tile, keys); });
+    with_vectors(tile.vectors,
+                 [&]<int vectors>() { multiply_keys<M, parts, vectors>(tile, keys); });
     const auto by = S::all(scale);
     for (int v = 0; v < tile.vectors; ++v)
         change_logits<S, float>(tile, 16 * v,
                                 [&](typename S::F32 logit, double) { return S::mul(by, logit); });
 }
 
-// Weights of two keys become pairs, one row of the first halves and one of the rests, up to whole
+// Weights of two keys become pairs, one row of their first parts and one of the second, up to whole
 // matrices.
 template <class S, class M>
 void weigh_matrices(const Tile<float>& tile) {
@@ -172,10 +245,9 @@ void rescale_outputs(const Tile<float>& tile) {
     }
 }
 
-template <class S, class M, int vectors>
+template <class S, class M, int parts, int vectors>
 void accumulate_values(const Tile<float>& tile, const Rows& values) {
-    constexpr int row = 16 * vectors, row_bytes = 4 * row, matrix = matrix_rows * matrix_columns;
-    constexpr int of_values = vectors, of_weights = vectors + 1;
+    constexpr int row = 16 * vectors, row_bytes = 4 * row;
     const auto* const first = static_cast<const std::uint16_t*>(values.first);
     for (std::int64_t feature = 0; feature < tile.value_dim; feature += matrix_rows) {
         float* const outputs = outputs_of(tile, feature, 0);
@@ -185,30 +257,23 @@ void accumulate_values(const Tile<float>& tile, const Rows& values) {
             else
                 M::template load<v>(outputs + 16 * v, row_bytes);
         });
-        const std::uint16_t* from = first + feature / matrix_rows * matrix;
+        const std::uint16_t* from = first + feature / matrix_rows * parts * matrix;
         for (std::int64_t key = 0; key < tile.keys[vectors - 1]; key += matrix_columns) {
-            M::template load<of_values>(from, 2 * matrix_columns);
-            each_index<vectors>([&]<int v>() {
-                if (key >= tile.keys[v])
-                    return;
-                const float* const weights = tile.logits + key * row + 16 * v;
-                M::template load<of_weights>(weights, 2 * row_bytes);
-                M::template multiply<v, of_values, of_weights>();
-                M::template load<of_weights>(weights + row, 2 * row_bytes);
-                M::template multiply<v, of_values, of_weights>();
-            });
+            multiply_parts<M, vectors, parts, weight_parts>(
+                from, [&](int part) { return tile.logits + (key + part) * row; }, 2 * row_bytes,
+                [&](int v) { return key < tile.keys[v]; });
             from += matrix_columns * values.stride;
         }
         each_index<vectors>([&]<int v>() { M::template store<v>(outputs + 16 * v, row_bytes); });
     }
 }
 
-template <class S, class M>
+template <class S, class M, int parts>
 void accumulate_matrices(const Tile<float>& tile, const Rows& values) {
     if (!tile.empty)
         rescale_outputs<S>(tile);
     with_vectors(tile.vectors,
-                 [&]<int vectors>() { accumulate_values<S, M, vectors>(tile, values); });
+                 [&]<int vectors>() { accumulate_values<S, M, parts, vectors>(tile, values); });
     M::stop();
 }
 
@@ -220,15 +285,15 @@ typename S::F32 flushed(typename S::F32 x) {
 }
 
 // To accumulate where a value may be NaN or infinite: those whose logits are -inf are not read, and
-// nothing is multiplied by a rest of 0. Each sum is that of a matrix, bit by bit: the even ones of
-// 32 keys, then the odd ones, and both are added to it.
-template <class S, class M>
+// nothing is multiplied by a second part of 0. Each sum is that of a matrix, bit by bit: the even
+// ones of 32 keys, then the odd ones, and both are added to it.
+template <class S, class M, int parts>
 void accumulate_seen_matrices(const Tile<float>& tile, const Rows& values, const float* logits) {
     using Vector = typename S::F32;
     const std::int64_t row = 16 * tile.vectors;
     const auto* const first = static_cast<const std::uint16_t*>(values.first);
     const Vector zero = S::all(0.0F), masked = S::all(static_cast<float>(-infinity));
-    // `of` are a feature's values of 32 keys from `key` on; part 0 are firsts of weights.
+    // `of` are parts of a feature's values of 32 keys from `key` on.
     const auto add_matrix = [&](Vector sum, const std::uint16_t* of, std::int64_t key, int v,
                                 int part) {
         Vector sums[2] = {zero, zero};
@@ -251,10 +316,12 @@ void accumulate_seen_matrices(const Tile<float>& tile, const Rows& values, const
         for (int v = 0; v < tile.vectors; ++v) {
             float* const output = outputs_of(tile, feature, v);
             Vector sum = tile.empty ? zero : flushed<S>(S::get(output));
-            const std::uint16_t* of = first + feature * matrix_columns;
+            const std::uint16_t* of = first + feature / matrix_rows * parts * matrix +
+                                      feature % matrix_rows * matrix_columns;
             for (std::int64_t key = 0; key < tile.keys[v]; key += matrix_columns) {
-                for (int part = 0; part < 2; ++part)
-                    sum = add_matrix(sum, of, key, v, part);
+                for (int part = 0; part < weight_parts; ++part)
+                    for (int i = 0; i < parts && i + part < 2; ++i)
+                        sum = add_matrix(sum, of + i * matrix, key, v, part);
                 of += matrix_columns * values.stride;
             }
             S::put(output, sum);
@@ -281,16 +348,24 @@ bool all_finite_matrices(const Rows& rows, std::int64_t) {
     return all_finite<S, float, HalfData<S, BFloat16>>({rows.first, elements, matrices}, elements);
 }
 
-template <class S, class M>
+template <class S, class M, int parts>
 constexpr ropewalk::MatrixKernels matrices_of() {
     using F32 = FloatData<S, float>;
     using F16 = HalfData<S, Float16>;
-    using BF16 = HalfData<S, BFloat16>;
-    return {{round_rows<S, F32>, round_rows<S, F16>, round_rows<S, BF16>},
-            {turn_values<S, M, F32>, turn_values<S, M, F16>, turn_values<S, M, BF16>},
-            {score_matrices<S, M>, cap<S, float>, find_extremes<S, float>, raise<S, float>,
-             weigh_matrices<S, M>, accumulate_matrices<S, M>, accumulate_seen_matrices<S, M>,
-             divide_matrices<S>, all_finite_matrices<S>}};
+    ropewalk::MatrixKernels of{
+        {round_rows<S, F32, parts>, round_rows<S, F16, parts>},
+        {tile_keys<S, F32, parts>, tile_keys<S, F16, parts>},
+        {turn_values<S, M, F32, parts>, turn_values<S, M, F16, parts>},
+        {score_matrices<S, M, parts>, cap<S, float>, find_extremes<S, float>, raise<S, float>,
+         weigh_matrices<S, M>, accumulate_matrices<S, M, parts>,
+         accumulate_seen_matrices<S, M, parts>, divide_matrices<S>, all_finite_matrices<S>}};
+    if constexpr (parts == 1) {
+        using BF16 = HalfData<S, BFloat16>;
+        of.round_rows[2] = round_rows<S, BF16, parts>;
+        of.tile_keys[2] = tile_keys<S, BF16, parts>;
+        of.turn_values[2] = turn_values<S, M, BF16, parts>;
+    }
+    return of;
 }
 
 } // namespace

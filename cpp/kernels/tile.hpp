@@ -112,16 +112,19 @@ struct AttentionKernels {
 };
 
 // Attention in float32 to keys and values that are matrices of bfloat16, sixteen rows of 32
-// elements, which some processors multiply with one instruction. Queries are lanes, as ever, but
-// pairs of bfloat16; the weights of two keys become pairs too, a row of them and one of what they
-// leave over; and outputs are float32. From score to accumulate a thread uses the processor's
-// registers of matrices.
+// elements, which some processors multiply with one instruction; a number is one of bfloat16, or
+// the sum of two, its parts. Queries are lanes, as ever, but pairs of bfloat16; the weights of two
+// keys become pairs too, a row of their first parts and one of the second; and outputs are float32.
+// From score to accumulate a thread uses the processor's registers of matrices.
 inline constexpr std::int64_t matrix_rows = 16, matrix_columns = 32;
 struct MatrixKernels {
-    // Rows of keys or queries, of that type in memory, with zeros up to whole matrices.
+    // These read rows of that type in memory, and are null where a type has fewer parts. Zeros
+    // stand for what matrices lack. Rows of queries:
     void (*round_rows[types])(const Rows& rows, std::int64_t width, std::uint16_t* to);
-    // Rows of values: for 32 keys at a time, matrices whose rows are features. Zeros stand for what
-    // is missing.
+    // Keys: for sixteen of them, and 32 features at a time, a matrix of each part.
+    void (*tile_keys[types])(const Rows& rows, std::int64_t width, std::uint16_t* to);
+    // Values: for 32 keys, and sixteen features at a time, a matrix of each part, whose rows are
+    // features.
     void (*turn_values[types])(const Rows& rows, std::int64_t width, std::uint16_t* to);
     // Keys and values are packed so, and both strides whole matrices.
     TileKernels<float> many;

@@ -17,14 +17,20 @@ constexpr Type computed_type = std::is_same_v<T, float> ? Type::float32 : Type::
 // memory holds.
 constexpr double most_in_matrices = 0x1p28;
 
+// Matrices pay from so many queries on that share keys, of one part and of two.
+constexpr std::int64_t least_for_matrices[] = {32, 192};
+
 // Of a group of heads that share them: side by side as T, or as matrices of bfloat16.
 template <class T>
 class Packing {
   public:
-    Packing(const Kernels& kernels, const Attention& a, bool decodes)
-        : kernels_(kernels), a_(a), matrices_(matrices_for(kernels, a, decodes)),
-          keys_(padded(a.keys, matrix_columns)), key_width_(padded(a.dim, matrix_columns)),
-          value_width_(padded(a.value_dim, matrix_rows)) {}
+    // `queries` share keys and are not decoded.
+    Packing(const Kernels& kernels, const Attention& a, std::int64_t queries)
+        : kernels_(kernels), a_(a), parts_(parts_for(kernels, a, queries)),
+          matrices_(parts_ == 0 ? nullptr : &kernels.matrices[parts_ - 1]),
+          keys_(padded(a.keys, matrix_columns)),
+          key_width_(padded(a.dim, matrix_columns) * std::max(parts_, 1)),
+          value_width_(padded(a.value_dim, matrix_rows) * std::max(parts_, 1)) {}
 
     // Null where no matrices are multiplied.
     const MatrixKernels* matrices() const { return matrices_; }
@@ -34,7 +40,7 @@ class Packing {
     // Of T, that a row of queries takes, and a copy.
     std::int64_t query_width() const { return key_width_ * bytes() / size; }
     std::int64_t elements() const { return keys_ * (key_width_ + value_width_) * bytes() / size; }
-    std::int64_t value_width() const { return value_width_; }
+    std::int64_t output_width() const { return padded(a_.value_dim, matrix_rows); }
     std::int64_t bytes() const { return matrices_ == nullptr ? size : 2; } // of an element
 
     Rows keys(const T* memory) const { return {memory, key_width_, a_.keys}; }
@@ -49,9 +55,7 @@ class Packing {
         T* const to_values = memory + (keys_ * key_width_ + begin * value_width_) * bytes() / size;
         if constexpr (std::is_same_v<T, float>)
             if (matrices_ != nullptr) {
-                std::fill_n(to_keys + (end - begin) * query_width(),
-                            (padded(end, matrix_columns) - end) * query_width(), 0.0F);
-                matrices_->round_rows[type()](key_rows, a_.dim, words(to_keys));
+                matrices_->tile_keys[type()](key_rows, a_.dim, words(to_keys));
                 matrices_->turn_values[type()](value_rows, a_.value_dim, words(to_values));
                 return;
             }
@@ -82,13 +86,18 @@ class Packing {
   private:
     static constexpr std::int64_t size = sizeof(T);
 
-    static const MatrixKernels* matrices_for(const Kernels& kernels, const Attention& a,
-                                             bool decodes) {
-        const bool wanted = std::is_same_v<T, float> && a.computed_in == ComputedIn::bfloat16;
+    // How many bfloat16 a number is the sum of, or 0 where no matrices are multiplied. Data of
+    // bfloat16 are one each.
+    static int parts_for(const Kernels& kernels, const Attention& a, std::int64_t queries) {
+        const bool three = a.computed_in == ComputedIn::bfloat16x3;
+        if (!std::is_same_v<T, float> || !(three || a.computed_in == ComputedIn::bfloat16))
+            return 0;
+        const int parts = three && a.type != Type::bfloat16 ? 2 : 1;
         const std::int64_t width = up_to(matrix_columns, a.dim) + up_to(matrix_rows, a.value_dim);
-        const double elements = static_cast<double>(a.keys) * static_cast<double>(width);
-        const bool can = !decodes && elements > 0 && elements <= most_in_matrices;
-        return wanted && can && uses_matrices(kernels) ? &kernels.matrices : nullptr;
+        const double elements = parts * static_cast<double>(a.keys) * static_cast<double>(width);
+        const bool pays = queries >= least_for_matrices[parts - 1];
+        const bool can = pays && elements > 0 && elements <= most_in_matrices;
+        return can && uses_matrices(kernels) ? parts : 0;
     }
     static std::int64_t up_to(std::int64_t multiple, std::int64_t count) {
         return (count + multiple - 1) / multiple * multiple;
@@ -105,6 +114,7 @@ class Packing {
 
     const Kernels& kernels_;
     const Attention& a_;
+    int parts_; // of numbers, 0 where no matrices are multiplied
     const MatrixKernels* matrices_;
     std::int64_t keys_, key_width_, value_width_;
 };

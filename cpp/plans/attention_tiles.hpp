@@ -83,7 +83,7 @@ struct Room {
         take(end, count);
         take(sum, count);
         take(rescale, count);
-        take(output, packing.value_width() * count);
+        take(output, packing.output_width() * count);
         take(places, count);
         take(slopes, count);
         take(starts, count);
@@ -140,7 +140,8 @@ class Tiling {
     Tiling(const Kernels& kernels, const Attention& attention)
         : kernels_(kernels), a_(attention), heads_(shared_by(a_)), queries_(heads_ * a_.queries),
           decodes_(a_.queries <= kernel().lanes / 2),
-          few_(decodes_ && are_few(grouped_queries(a_))), packing_(kernels_, a_, decodes_),
+          few_(decodes_ && are_few(grouped_queries(a_))),
+          packing_(kernels_, a_, decodes_ ? 0 : grouped_queries(a_)),
           most_(few_ ? std::clamp<std::int64_t>(queries_, 1, most_few) : even_tile()),
           tiles_((queries_ + most_ - 1) / most_), blocks_((a_.keys + block_keys - 1) / block_keys) {
         if (tiles() > groups() && blocks_ <= most_remembered / groups())

@@ -47,11 +47,12 @@ struct Amx {
         const __m512i low = _mm512_cvtepu16_epi32(a), high = _mm512_cvtepu16_epi32(b);
         return _mm512_castsi512_ps(_mm512_or_si512(low, _mm512_slli_epi32(high, 16)));
     }
-    // Numbers as two bfloat16 each, within 2^-15 of themselves: pairs of the first ones, and pairs
-    // of the rests.
+    // Numbers as two bfloat16 each, within 2^-16 of themselves: pairs of the first ones, rounded
+    // towards 0, and pairs of the rests, rounded to the nearest.
     static void split(__m512 a, __m512 b, __m512& first, __m512& rest) {
         first = upper_halves(a, b);
-        rest = upper_halves(_mm512_sub_ps(a, odd(a)), _mm512_sub_ps(b, odd(b)));
+        rest =
+            upper_halves(half_more(_mm512_sub_ps(a, odd(a))), half_more(_mm512_sub_ps(b, odd(b))));
     }
     static __m512 even(__m512 pairs) {
         return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_castps_si512(pairs), 16));
@@ -61,6 +62,11 @@ struct Amx {
     }
 
   private:
+    // What is rounded up from half a unit of its upper half on, once that is taken.
+    static __m512 half_more(__m512 v) {
+        return _mm512_castsi512_ps(
+            _mm512_add_epi32(_mm512_castps_si512(v), _mm512_set1_epi32(0x8000)));
+    }
     // The upper halves of float32 are bfloat16, rounded towards 0.
     static __m512 upper_halves(__m512 a, __m512 b) {
         const __m512i low = _mm512_srli_epi32(_mm512_castps_si512(a), 16);

@@ -8,7 +8,8 @@ namespace {
 
 constexpr ropewalk::Kernels kernels_with_matrices() {
     ropewalk::Kernels all = kernels_of<Simd>("avx512");
-    all.matrices = matrices_of<Simd, Amx>();
+    all.matrices[0] = matrices_of<Simd, Amx, 1>();
+    all.matrices[1] = matrices_of<Simd, Amx, 2>();
     return all;
 }
 

@@ -118,7 +118,7 @@ bool has_matrices([[maybe_unused]] const Kernels& kernels) {
                syscall(SYS_arch_prctl, which_are_there, &there) == 0 &&
                (there >> amx_registers & 1) != 0;
     }();
-    return has_amx && kernels.matrices.many.score != nullptr;
+    return has_amx && kernels.matrices[0].many.score != nullptr;
 #else
     return false;
 #endif

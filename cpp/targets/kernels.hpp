@@ -97,7 +97,7 @@ struct Kernels {
     void (*rotate_interleaved[types])(const Rotation& rows);
     void (*rotate_half[types])(const Rotation& rows);
 
-    MatrixKernels matrices; // nothing but null where the instruction set has none
+    MatrixKernels matrices[2]; // of one part and of two; null where the instruction set has none
     KernelsIn<float> float32;
     KernelsIn<double> float64;
     double (*total)(const double* sums);

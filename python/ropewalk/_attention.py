@@ -94,12 +94,15 @@ def attention(
     sinks : array_like, optional
         A logit for each head that joins the sum of the softmax and has no value: finite or -inf,
         broadcasts to the leading axes.
-    precision : {"float64", "bfloat16"}, optional
+    precision : {"float64", "bfloat16x3", "bfloat16"}, optional
         "float64": compute float32 and half types in float64, and round at the end, half types by
-        way of float32. "bfloat16": round query, key and value to bfloat16, which has 8 bits, where
-        the processor multiplies matrices of that (Intel's AMX; `show_config` says so) and there are
-        more than eight queries; elsewhere nothing changes, nor does float64. It takes .3 to .7
-        of the time, and data that are bfloat16 already lose next to nothing.
+        way of float32. The others allow matrices of bfloat16 where the processor multiplies them
+        (Intel's AMX; `show_config` says so) and many queries share keys; elsewhere nothing changes,
+        nor does float64. "bfloat16", from 32 queries on, rounds query, key and value to its 8 bits
+        and takes .3 to .8 of the time; data that are bfloat16 already lose next to nothing.
+        "bfloat16x3", from 192 queries on, makes each number the sum of two of bfloat16, which
+        together hold 16 bits, and three products of one, and takes .5 to .9 of the time; float16
+        data lose next to nothing, and bfloat16 is computed as by "bfloat16".
     out : ndarray, optional
         Where the result goes: of its shape and dtype, sharing no memory with the arguments.
 
@@ -133,15 +136,15 @@ def attention(
     IEEE rules, and a NaN or +inf logit makes the whole row NaN. A logit of -inf masks its key,
     however it came. Blocks of 128 keys that a mask, or a bias of -inf, hides from all of some 48
     queries take next to no time. A weight below 2**-100 of the largest (2**-1022 in float64) is 0.
-    Values larger than a 128th of the largest finite number may overflow; with
-    ``precision="bfloat16"`` those larger than it divided by the number of keys.
+    Values larger than a 128th of the largest finite number may overflow; where matrices of bfloat16
+    are multiplied those close to it divided by the number of keys, or larger.
 
     No array of query length times key length is made: what is needed beside the result does not
     grow with the lengths, but for a copy of the keys and values of a head, up to 2**24 elements,
     where many queries meet them and they are of half a type or their rows lie apart; for what few
     queries gather, a value dim of float64 each for every 2048 keys; and for a copy of a bias of
-    another dtype. As bfloat16 up to 2**28 elements are copied; with more ``precision="bfloat16"``
-    changes nothing.
+    another dtype. As bfloat16 up to 2**28 numbers are copied; with more of them no matrices are
+    multiplied.
 
     Half types compute in float32 and round at the end. float32 is summed in float32 over 128 keys
     and in float64 over those, so its error does not grow with the number of keys: for standard
@@ -149,15 +152,18 @@ def attention(
     ``delta sum_j a_j |v_j - o| + (4 + 5 n / 4) 2**-53 sum_j a_j |v_j|`` with weights ``a``, ``n``
     keys and `delta` the error of a logit, about ``dim 2**-53 scale sum |q k|``.
 
-    With ``precision="bfloat16"`` a weight is the sum of two numbers of 8 bits, within ``2**-15`` of
-    itself, and all products are added in float32: bfloat16 data lose
-    ``(2**-15 + n 2**-27) sum_j a_j |v_j|`` at most beside the error of float32. Numbers below
-    ``2**-126`` count as 0.
+    Where matrices of bfloat16 are multiplied a weight is the sum of two numbers of 8 bits, within
+    ``2**-16`` of itself, and all products are added in float32: bfloat16 data lose
+    ``(2**-16 + n 2**-27) sum_j a_j |v_j|`` at most beside the error of float32. With "bfloat16x3"
+    values and what is left out of products cost ``(2**-14 + n 2**-26) sum_j a_j |v_j|`` together,
+    and logits are off by up to ``3 * 2**-16 scale sum |q k|``: for standard normal data errors are
+    below 1e-4. Numbers below ``2**-126`` count as 0, and an infinite query or key may make NaN of
+    an infinite logit.
 
     The same bits whatever the number of threads, the other rows of the batch and, but for
-    ``precision="bfloat16"``, the instruction set. Calls with few queries a head, up to eight (four
-    in float64), may differ in the last bits from calls with more, and from calls with fewer of the
-    heads that share keys.
+    matrices of bfloat16, the instruction set. Calls with few queries a head, up to eight (four
+    in float64), or fewer than make matrices worth while, may differ in the last bits from calls
+    with more, and from calls with fewer of the heads that share keys.
 
     References
     ----------

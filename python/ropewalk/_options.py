@@ -19,7 +19,7 @@ Lang = Literal["en", "ja"]
 LANGUAGES = ("en", "ja")
 Pairing = Literal["interleaved", "half"]
 Window = tuple[int | None, int | None]
-Precision = Literal["float64", "bfloat16"]
+Precision = Literal["float64", "bfloat16", "bfloat16x3"]
 _INTERLEAVED, _HALF = "interleaved", "half"
 
 _BOOLEANS = (bool, np.bool_)  # as `bool | np.bool_` in a function each call would make them anew
