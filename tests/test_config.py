@@ -228,6 +228,65 @@ def test_the_base_is_the_one_given(model: str, layer_type: str | None, key: str)
     assert found["frequencies"] == expected
 
 
+PLAIN = {"rope_type": "default"}
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"full_attention": PLAIN, "sliding_attention": PLAIN},
+        {"full_attention": {}, "sliding_attention": {}},
+        {"full_attention": PLAIN},
+        {"full_attention": PLAIN, "sliding_attention": None},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize(
+    ("model", "keys"),
+    [
+        ("Gemma 3 1B", ("rope_theta", "rope_local_base_freq")),
+        ("ModernBERT base", ("global_rope_theta", "local_rope_theta")),
+    ],
+)
+def test_bases_outside_are_those_of_layer_types_that_name_none(
+    model: str, keys: tuple[str, str], given: dict[str, Any]
+) -> None:
+    config = config_of(model)
+    config = {key: config[key] for key in config if key not in ("rope_scaling", *keys)}
+    for bases in ({}, {keys[0]: 5e6}, {keys[0]: 5e6, keys[1]: 777.0}):
+        for layer_type in ("full_attention", "sliding_attention"):
+            flat = rw.rotary_from_config(config | bases, layer_type=layer_type)
+            found = rw.rotary_from_config(
+                config | bases | {"rope_parameters": given}, layer_type=layer_type
+            )
+            assert found == flat
+
+
+def test_a_base_outside_is_that_of_all_layer_types_that_name_none() -> None:
+    config = LLAMA | {"rope_theta": 5e4, "rope_parameters": {"full_attention": PLAIN}}
+    assert rw.rotary_from_config(config)["frequencies"] == rw.frequencies.standard(16, base=5e4)
+
+
+@pytest.mark.parametrize(
+    ("family", "layer_type", "rope"),
+    [
+        ("gemma4_text", "full_attention", {"rope_type": "proportional", "rope_theta": 1e6}),
+        ("mimo_v2_flash", "sliding_attention", {"rope_type": "default", "rope_theta": 1e4}),
+    ],
+)
+def test_the_one_layer_type_has_its_own_width_where_it_is_not_named(
+    family: str, layer_type: str, rope: dict[str, Any]
+) -> None:
+    widths = {"head_dim": 64, "global_head_dim": 128, "swa_head_dim": 128}
+    parameters = {layer_type: rope | {"partial_rotary_factor": 0.25}}
+    config = {"model_type": family, **widths, "rope_parameters": parameters}
+    named = rw.rotary_from_config(config, layer_type=layer_type)
+    assert rw.rotary_from_config(config) == named
+    assert named["rotary_dim"] == (128 if family == "gemma4_text" else 32)
+    flat = LLAMA | {"head_dim": 64, "swa_head_dim": 32, "layer_types": ["sliding_attention"] * 2}
+    assert rw.rotary_from_config(flat)["rotary_dim"] == 32
+
+
 def test_layers_of_one_rotation_may_be_named() -> None:
     config = config_of("Qwen3 8B") | {"layer_types": ["full_attention"] * 36}
     named = rw.rotary_from_config(config, layer_type="full_attention")
@@ -465,7 +524,18 @@ def test_sections_must_not_contradict_the_family() -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"rope_theta": 1.0, "rope_parameters": {"rope_theta": 2.0}}, "rope_theta and rope_theta"),
+        (
+            {"rope_theta": 1.0, "rope_parameters": {"rope_theta": 2.0}},
+            "rope_theta of rope_parameters and rope_theta",
+        ),
+        (
+            {"rope_theta": 1.0, "rope_scaling": {"type": "linear", "factor": 2, "rope_theta": 2.0}},
+            "rope_theta of rope_scaling and rope_theta",
+        ),
+        (
+            {"rope_theta": 1.0, "rope_parameters": {"full_attention": {"rope_theta": 2.0}}},
+            "rope_theta and rope_theta of 'full_attention'",
+        ),
         ({"rope_theta": 1.0, "rotary_emb_base": 2.0}, "rope_theta and rotary_emb_base"),
         (
             {"rotary_pct": 0.5, "partial_rotary_factor": 0.25},

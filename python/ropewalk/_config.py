@@ -57,6 +57,7 @@ _KEY_OF = {"dim": "rotary_dim", "sections": "mrope_section", "max_length": _LONG
     argument: key for key, argument in _ARGUMENTS.items()
 }
 
+_ROPE = ("rope_parameters", "rope_scaling")
 _BASE = ("rope_theta", "rotary_emb_base")
 _FRACTION = ("partial_rotary_factor", "rotary_pct", "rope_pct")
 _HIDDEN, _HEADS = ("hidden_size", "n_embd"), ("num_attention_heads", "n_head")
@@ -152,7 +153,7 @@ def rotary_from_config(
         _refuse_other("layer_type", layer_type, str)
     if length is not None:
         length = _options.context_length("length", length)
-    rope = _rope_of_layer(text, family, layer_type)
+    layer_type, rope = _rope_of_layer(text, family, layer_type)
     kind = _kind(rope)
     head = _head_dim(text, family, layer_type)
     fraction, rotary_dim = _rotated_part(text, family, rope, head)
@@ -229,48 +230,61 @@ def _given(keys: Sequence[str], *places: Mapping[str, Any]) -> Any:
     found = [(key, place[key]) for place in places for key in keys if place.get(key) is not None]
     for key, value in found[1:]:
         if not np.array_equal(value, found[0][1]):
-            msg = f"{found[0][0]} and {key} must agree, got {found[0][1]!r} and {value!r}"
+            first = found[0][0]
+            if key == first:  # inside and outside of the parameters of the rotation
+                first += f" of {next(name for name in _ROPE if places[-1].get(name))}"
+            msg = f"{first} and {key} must agree, got {found[0][1]!r} and {value!r}"
             raise ValueError(msg)
     return found[0][1] if found else None
 
 
 def _rope_of_layer(
     text: Mapping[str, Any], family: dict[str, Any], layer_type: str | None
-) -> dict[str, Any]:
-    """Return the parameters of one layer type, its base among them, in one flat dictionary."""
-    for key in ("rope_parameters", "rope_scaling"):
+) -> tuple[str | None, dict[str, Any]]:
+    """Return a layer type and its parameters, its base among them, in one flat dictionary."""
+    for key in _ROPE:
         if text.get(key) is not None:
             _refuse_other(key, text[key], Mapping)
-    rope = _given(("rope_parameters", "rope_scaling"), text) or {}
+    rope = _given(_ROPE, text) or {}
     layers: dict[str, dict[str, Any] | None]
     if any(isinstance(layer, Mapping) for layer in rope.values()):
+        filled = family.get("base_keys", {})  # what a configuration of these leaves out
         layers = {}
-        for name, layer in rope.items():
+        for name in dict.fromkeys([*rope, *filled]):
+            layer = rope.get(name)
             if layer is not None:
                 _refuse_other(name, layer, Mapping)
-            layers[name] = layer and {**family.get("layers", {}).get(name, {}), **layer}
+            rotates = layer is not None or name in filled
+            layers[name] = _with_base(text, family, layer or {}, name) if rotates else None
     elif "layers" in family:
-        layers = {name: _undivided(text, family, rope, name) for name in family["layers"]}
+        scaled = family.get("scaled", ())
+        if rope and not scaled:
+            msg = f"rope_parameters must be given by layer type in {family['name']!r}, got {rope!r}"
+            raise ValueError(msg)
+        layers = {
+            name: _with_base(text, family, rope if name in scaled else {}, name)
+            for name in family["layers"]
+        }
     else:
         if not rope and "rope_type" in family:
             msg = f"rope_parameters is missing, and models of {family['name']!r} differ in it"
             raise ValueError(msg)
         base = _given(_BASE, rope, text)
         one = {**rope, "rope_theta": family.get("rope_theta") if base is None else base}
-        if layer_type is None:
-            return one
         names = [] if text.get("layer_types") is None else text["layer_types"]
         _refuse_other("layer_types", names, list)
         for name in names:
             _refuse_other("layer_types", name, str)
         layers = dict.fromkeys(names, one)
+        if layer_type is None and len(layers) != 1:
+            return None, one
         if len(layers) > 1:
             layers |= dict.fromkeys(family.get("unrotated", ()))
     rotated = {name: layer for name, layer in layers.items() if layer is not None}
     if layer_type is None and len(rotated) == 1:
-        return next(iter(rotated.values()))
+        return next(iter(rotated.items()))
     if layer_type in rotated:
-        return rotated[layer_type]
+        return layer_type, rotated[layer_type]
     if layer_type in layers:
         msg = f"layer_type {layer_type!r} does not rotate in {family['name']!r}"
     elif rotated:
@@ -280,20 +294,24 @@ def _rope_of_layer(
     raise ValueError(msg)
 
 
-def _undivided(
+def _with_base(
     text: Mapping[str, Any], family: dict[str, Any], rope: Mapping[str, Any], name: str
 ) -> dict[str, Any]:
-    """Return the parameters of a layer type from a configuration in the old, flat spelling."""
-    key, layer = family.get("base_keys", {}).get(name), family["layers"][name]
-    theta = text.get("rope_theta")
-    base = layer["rope_theta"] if text.get(key) is None else text[key]
-    if key is None and theta is not None and not np.array_equal(theta, base):
-        msg = f"rope_theta of {name!r} must be in rope_parameters, got {theta!r}"
-        raise ValueError(msg)
-    if rope and not family.get("scaled"):
-        msg = f"rope_parameters must be given by layer type in {family['name']!r}, got {rope!r}"
-        raise ValueError(msg)
-    return {**layer, **(rope if name in family.get("scaled", ()) else {}), "rope_theta": base}
+    """Return the parameters of a layer type with what stands outside of them, or is the rule."""
+    key, rule = family.get("base_keys", {}).get(name), family.get("layers", {}).get(name, {})
+    inside, outside = _given(_BASE, rope), _given(_BASE if key is None else (key,), text)
+    base = rule.get("rope_theta") if inside is None else inside
+    if outside is not None and base is not None and not np.array_equal(outside, base):
+        if inside is not None:
+            both = f"{key or 'rope_theta'} and rope_theta of {name!r}"
+            msg = f"{both} must agree, got {outside!r} and {inside!r}"
+            raise ValueError(msg)
+        if key is None:
+            msg = f"rope_theta of {name!r} must be in rope_parameters, got {outside!r}"
+            raise ValueError(msg)
+    if inside is None and outside is not None:
+        base = outside
+    return {**rule, **rope, "rope_theta": base}
 
 
 def _kind(rope: Mapping[str, Any]) -> str:
