@@ -280,6 +280,12 @@ def test_packed_mask() -> None:
     assert_same(bias.packed_mask(ids), expected)
 
 
+def test_lists_may_be_empty() -> None:
+    assert bias.packed_mask([]).shape == (0, 0)
+    assert bias.key_length_mask([], 4).shape == (0, 1, 4)
+    assert bias.causal_mask(3, offset=[]).shape == (0, 3, 3)
+
+
 def test_packed_masks_of_a_batch() -> None:
     ids = np.array([[0, 0, 1], [0, 1, 1]])
     expected = np.array([bias.packed_mask(row) for row in ids])

@@ -61,6 +61,14 @@ def test_ids_are_integers_of_any_kind(kind: str, rng: np.random.Generator) -> No
     np.testing.assert_array_equal(rw.embed(np.array([3, 127], kind), table), table[[3, 127]])
 
 
+def test_there_need_be_no_ids() -> None:
+    nothing: list[Any] = [[], [[], []], range(0)]
+    for ids in nothing:
+        assert rw.embed(ids, np.eye(4)).shape == (*np.shape(ids), 4)
+    with pytest.raises(TypeError, match="ids must be integers, got dtype float64"):
+        rw.embed(np.zeros(0), np.eye(4))
+
+
 def test_ids_may_be_a_number_or_a_range(rng: np.random.Generator) -> None:
     table = rows((9, 4), "float32", rng)
     np.testing.assert_array_equal(rw.embed(3, table), table[3])

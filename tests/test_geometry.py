@@ -272,6 +272,12 @@ def test_widths_of_points_whose_sums_are_no_floats() -> None:
     assert width([[1.7e308], [-1.7e308]], [1]) == math.inf
 
 
+@pytest.mark.parametrize("far", [1e8, 1e15, 1e16, -(2.0**900)])
+def test_widths_do_not_depend_on_where_the_origin_is(far: float) -> None:
+    points = [[far, 1.0], [far, 0.0], [far, 0.25]]
+    assert width(points, [1, 1]) == pytest.approx(math.sqrt(0.5), rel=1e-15)
+
+
 def test_areas_whose_products_are_no_floats() -> None:
     assert area([[-1e308, 0.0], [1e308, 0.0], [0.0, 1.0]]) == 1e308
     assert area(np.array([[0, 0], [0, 3], [4, 0]]) * [1e200, 1e-200]) == pytest.approx(
@@ -279,6 +285,10 @@ def test_areas_whose_products_are_no_floats() -> None:
     )
     assert area(np.array([[0, 0], [4, 0], [0, 3]]) * 5e-324) == 0  # below the smallest float
     assert area(SQUARE * 1e200) == math.inf
+
+
+def test_perimeters_beyond_all_floats_are_infinite() -> None:
+    assert perimeter([[1e308, 0], [-1e308, 0]]) == math.inf
 
 
 def test_a_perimeter_is_the_mean_width_times_pi(rng: np.random.Generator) -> None:

@@ -680,13 +680,14 @@ def test_heads_must_divide_the_axis() -> None:
 
 @pytest.mark.parametrize("rotary_dim", [0, 3, 6, -2])
 def test_the_rotary_dim_of_a_head_must_be_even_and_within_it(rotary_dim: int) -> None:
-    message = f"rotary_dim must be an even integer from 2 to the 4 features of x, got {rotary_dim}"
-    with pytest.raises(ValueError, match=exactly(message)):
+    expected = "rotary_dim must be an even integer from 2 to the 4 features of each head"
+    with pytest.raises(ValueError, match=exactly(f"{expected}, got {rotary_dim}")):
         convert(X, heads=2, rotary_dim=rotary_dim)
 
 
 def test_heads_must_be_of_even_width() -> None:
-    with pytest.raises(ValueError, match=r"^x must have an even number of features .*, got 3;"):
+    message = r"^each head must have an even number of features .*, got 3;"
+    with pytest.raises(ValueError, match=message):
         convert(X, heads=2, axis=1)
 
 

@@ -212,3 +212,5 @@ def test_the_reach_of_the_short_proof() -> None:
         assert reach * slowest <= 1 + slack < (reach + 1) * slowest + slack
     assert uniqueness_range(4, base=1.0) == 1
     assert uniqueness_range(6, base=1000.0) == 100
+    for power in (299, 333, 510):
+        assert uniqueness_range(4, base=2.0 ** (2 * power)) == 2**power

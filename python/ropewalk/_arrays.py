@@ -153,6 +153,12 @@ def converted(
         raise ValueError(msg) from None
 
 
+def converted_integers(name: str, values: object, what: str) -> NDArray[Any]:
+    """Return the same, of integers where there are none: NumPy makes float64 of an empty list."""
+    array = converted(name, values, what)
+    return array if array.size or hasattr(values, "dtype") else array.astype(np.int64)
+
+
 def refuse_masked(name: str, values: object) -> None:
     """Refuse a masked array, of which NumPy would take what is masked too, and lists with one."""
     masked = sys.modules.get("numpy.ma")  # loaded by whoever has such arrays
@@ -275,7 +281,7 @@ def integers(name: str, values: object, smallest: int, largest: int) -> NDArray[
     """Return integers from `smallest` to `largest` as an array of int64."""
     if type(values) is int and smallest <= values <= largest:  # as a decoder calls, every step
         return np.array(values, np.int64)
-    array = converted(name, values, "an integer or an array of integers")
+    array = converted_integers(name, values, "an integer or an array of integers")
     if _core.integers_fit_plainly(array, smallest, largest):
         return array
     beyond = array.dtype.kind == "O" and all(isinstance(x, int) for x in array.flat)

@@ -87,7 +87,7 @@ def embed(
     if vectors.ndim != 2:
         msg = f"table must have two dimensions, rows and features, got shape {vectors.shape}"
         raise ValueError(msg)
-    tokens = _arrays.converted("ids", ids, "an array of integers")
+    tokens = _arrays.converted_integers("ids", ids, "an array of integers")
     if tokens.dtype.kind not in "iu":
         msg = f"ids must be integers, got dtype {tokens.dtype}"
         raise TypeError(msg)

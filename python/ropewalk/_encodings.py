@@ -212,7 +212,7 @@ def sinusoidal_encoding(
         Positions (tokens): a number, a range or an array of any shape; integers or floats of either
         sign, fractions too, finite and at most 2**53 in size. A number is one position: fifty-one
         of them are ``range(51)``. Where `frequencies` have several axes, the last axis holds one
-        position a axis, and does not count below.
+        position an axis, and does not count below.
     dim : int, optional
         Width of the encoding, twice the number of pairs; even, from 2 to 2**20. May be left out
         where `frequencies` is given.

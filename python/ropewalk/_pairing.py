@@ -149,7 +149,7 @@ def convert_pairing(
         before, after = (math.prod(before),), (math.prod(after),)
     split = array.reshape(*before, heads, array.shape[axis] // heads, *after)
     features = np.moveaxis(split, len(before) + 1, -1)
-    width = _arrays.rotary_width(features, rotary_dim)
+    width = _arrays.rotary_width(features, rotary_dim, name="x" if heads == 1 else "each head")
     result = _results.empty(split.shape, split.dtype)
     target_features = np.moveaxis(result, len(before) + 1, -1)
     sources = pair_slices(width, interleaved=from_interleaved)

@@ -41,7 +41,7 @@ def rotary_tables(
     positions : array_like or range
         Positions (tokens): a number, a range or an array of any shape; integers or floats of either
         sign, fractions too, finite and at most 2**53 in size. Where `frequencies` have several
-        axes, the last axis holds one position a axis, and does not count below.
+        axes, the last axis holds one position an axis, and does not count below.
     dim : int, optional
         Rotary width, twice the number of pairs; even, from 2 to 2**20. May be left out where
         `frequencies` is given.
@@ -155,8 +155,8 @@ def rotate(
         Positions (tokens) as in `rotary_tables`: a number for all rows, one a row along axis -2, or
         of ``x.ndim - 1`` dimensions, each as long as that of `x` or 1: ``positions[:, None]`` for
         `x` of shape (length, heads, dim). ``range(x.shape[-2])`` where left out. Where
-        `frequencies` have several axes, one more dimension at the end holds a position a axis; left
-        out, that range goes for each axis, as it does for text in multimodal models.
+        `frequencies` have several axes, one more dimension at the end holds a position for each;
+        left out, that range goes for all of them, as it does for text in multimodal models.
     base : float, default 10000.0
         Base of the standard frequencies, positive and finite. Not together with `frequencies`.
     frequencies : Frequencies, optional

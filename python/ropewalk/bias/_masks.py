@@ -265,7 +265,7 @@ def packed_mask(sequence_ids: ArrayLike, key_ids: ArrayLike | None = None, /) ->
 
 
 def _ids(name: str, values: ArrayLike) -> NDArray[Any]:
-    array = _arrays.converted(name, values, "an array of integers")
+    array = _arrays.converted_integers(name, values, "an array of integers")
     if array.dtype.kind not in "iu":
         msg = f"{name} must be integers of at most 64 bits, got dtype {array.dtype}"
         raise TypeError(msg)

@@ -55,7 +55,8 @@ def perimeter(polygon: ArrayLike, /) -> float:
     10.0
     """
     corners = as_points("polygon", polygon)
-    return float(norms(np.roll(corners, -1, axis=0) - corners).sum())
+    with np.errstate(over="ignore"):
+        return float(norms(np.roll(corners, -1, axis=0) - corners).sum())
 
 
 def width(points: ArrayLike, direction: ArrayLike, /) -> float:
@@ -99,7 +100,8 @@ def width(points: ArrayLike, direction: ArrayLike, /) -> float:
     array = as_points("points", points)
     unit, small = as_direction("direction", direction, "points", array), shrink(array)
     with np.errstate(over="ignore"):
-        return float(np.ptp((array * small) @ unit) / small)
+        # From a point, not from the origin, from which they may be much farther than from another.
+        return float(np.ptp((array * small - array[0] * small) @ unit) / small)
 
 
 def diameter(points: ArrayLike, /) -> float:

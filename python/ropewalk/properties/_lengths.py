@@ -100,7 +100,7 @@ def unseen_phase(
     Returns
     -------
     ndarray of shape (pairs,)
-        From 0, all seen, to below 1: a pair turns through ``min(1, length / wavelength)`` of a
+        From 0, all seen, to 1, none: a pair turns through ``min(1, length / wavelength)`` of a
         turn, and this share of it is beyond what it turned through in the training.
 
     Raises

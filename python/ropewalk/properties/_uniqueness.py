@@ -269,9 +269,9 @@ def uniqueness_range(dim: int, /, *, base: float = 10000.0) -> int:
     if base < 1:
         msg = f"base must be at least 1, so that the last pair is the slowest, got {base!r}"
         raise ValueError(msg)
-    with localcontext(DIGITS):
+    with localcontext(DIGITS, prec=350):  # more than the largest float has
         reach = (Decimal(base).ln() * (dim - 2) / dim).exp()
-        return int(reach * (1 + Decimal("1e-80")))  # 100 and not 99.99..., where it is whole
+        return int(reach * (1 + Decimal("1e-340")))  # 100 and not 99.99..., where it is whole
 
 
 def signal_to_noise(signal: ArrayLike, noise: ArrayLike, /) -> float:
