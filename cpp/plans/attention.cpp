@@ -15,7 +15,7 @@ namespace {
 constexpr std::int64_t parallel_products = std::int64_t{1} << 20,
                        parallel_elements = std::int64_t{1} << 19;
 // Of keys that are packed, what a task takes.
-constexpr std::int64_t packed_keys = 1024;
+constexpr std::int64_t packed_keys = block_keys;
 
 // All tiles of some groups of heads, those of a group that meet its keys together in one task.
 template <class T, class Room>
