@@ -22,6 +22,7 @@ LEADS = {  # parts of whose cases others are timed too
     "causal": "attention, causal",
     "float64": "attention, full, float64",
     "bfloat16": "attention, bfloat16 inside",
+    "bfloat16x3": "attention, three products inside",
     "models": "attention of models",
     "decode": "one query a head",
     "grouped": "2 to 32 query heads a key head",
@@ -210,6 +211,7 @@ TABLES: Mapping[str, Callable[[Files], str]] = {
         "bfloat16", "tokens", ["keys", "dim"], beside("PyTorch"), threads=[1]
     ),
     "bfloat16 inside": pivot("bfloat16", "tokens", ["keys", "dim"], over, threads=[1]),
+    "three products": pivot("bfloat16x3", "tokens", ["keys", "dim"], over, threads=[1]),
     "models": models,
     "two threads": pivot("prefill", "tokens", ["dim"], over, [2]),
     "options": pivot("options", "option", ["dim"], over, [1], tokens=2048),
