@@ -35,7 +35,7 @@ SMALLEST_WEIGHT = {"float32": 2.0**-100, "float64": 2.0**-1022}
 
 # By matrices of bfloat16: how many products of them each is the sum of, and how much of a product
 # of queries and keys, and of weights and values, is in none of these.
-PRODUCTS = {"bfloat16": (2, 0.0, 2.0**-16), "bfloat16x3": (3, 3 * 2.0**-16, 2.0**-14)}
+PRODUCTS = {"bfloat16": (2, 0.0, 2.0**-16), "bfloat16x3": (3, 2.0**-15, 7 * 2.0**-17)}
 
 
 def allowed_errors(

@@ -119,6 +119,16 @@ def test_hidden_values_change_no_bit_whatever_they_are(precision: str, case: str
             assert_same_bits(found, expected)
 
 
+@precisions
+def test_a_sum_that_is_rounded_up_to_the_least_normal_number(precision: str) -> None:
+    query, key = np.zeros((192, 4), np.float32), np.zeros((4, 4), np.float32)
+    value = np.float32(2.0**-126) * np.array([[1, 0], [0, 0], [-1.5, 0], [0, 0]], np.float32)
+    bias = np.array([0, -INF, -25 * math.log(2), -INF], np.float32)
+    expected = by_matrices(query, key, value, precision=precision, bias=bias)
+    value[1, 1] = NAN  # which no query sees
+    assert_same_bits(by_matrices(query, key, value, precision=precision, bias=bias), expected)
+
+
 @pytest.mark.parametrize("number", [NAN, INF, -INF])
 @precisions
 def test_values_that_are_seen_follow_the_rules(precision: str, number: float) -> None:

@@ -246,14 +246,15 @@ PLAIN = {"rope_type": "default"}
     [
         ("Gemma 3 1B", ("rope_theta", "rope_local_base_freq")),
         ("ModernBERT base", ("global_rope_theta", "local_rope_theta")),
+        ("OLMo 3 7B", ()),
     ],
 )
 def test_bases_outside_are_those_of_layer_types_that_name_none(
-    model: str, keys: tuple[str, str], given: dict[str, Any]
+    model: str, keys: tuple[str, ...], given: dict[str, Any]
 ) -> None:
     config = config_of(model)
     config = {key: config[key] for key in config if key not in ("rope_scaling", *keys)}
-    for bases in ({}, {keys[0]: 5e6}, {keys[0]: 5e6, keys[1]: 777.0}):
+    for bases in ({}, dict.fromkeys(keys[:1], 5e6), dict(zip(keys, (5e6, 777.0), strict=False))):
         for layer_type in ("full_attention", "sliding_attention"):
             flat = rw.rotary_from_config(config | bases, layer_type=layer_type)
             found = rw.rotary_from_config(
@@ -265,6 +266,32 @@ def test_bases_outside_are_those_of_layer_types_that_name_none(
 def test_a_base_outside_is_that_of_all_layer_types_that_name_none() -> None:
     config = LLAMA | {"rope_theta": 5e4, "rope_parameters": {"full_attention": PLAIN}}
     assert rw.rotary_from_config(config)["frequencies"] == rw.frequencies.standard(16, base=5e4)
+
+
+@pytest.mark.parametrize("family", ["gemma3_text", "gemma4_text", "laguna", "llama", "olmo3"])
+def test_a_base_inside_of_a_layer_type_comes_before_one_outside(family: str) -> None:
+    bases = {"full_attention": 2e6, "sliding_attention": 3e4}
+    layers = {name: PLAIN | {"rope_theta": base} for name, base in bases.items()}
+    config = LLAMA | {"model_type": family, "rope_theta": 777.0, "rope_local_base_freq": 777.0}
+    config |= {"partial_rotary_factor": None, "rope_parameters": layers}
+    for name, base in bases.items():
+        found = rw.rotary_from_config(config, layer_type=name)
+        width = found["rotary_dim"]
+        assert found["frequencies"] == rw.frequencies.standard(width, base=base), family
+
+
+@pytest.mark.parametrize("family", ["laguna", "mimo_v2_flash"])
+def test_what_is_outside_must_agree_with_the_rule_of_a_family(family: str) -> None:
+    message = "partial_rotary_factor of the rule of its family and partial_rotary_factor must agree"
+    config = {"model_type": family, "head_dim": 64, "partial_rotary_factor": 0.75}
+    refused(config, message, layer_type="full_attention")
+
+
+def test_the_older_name_of_a_schedule_is_read_in_layer_types_too() -> None:
+    linear = {"type": "linear", "factor": 8.0}
+    config = LLAMA | {"model_type": "gemma3_text", "rope_parameters": {"full_attention": linear}}
+    found = rw.rotary_from_config(config, layer_type="full_attention")
+    assert found["frequencies"] == rw.frequencies.linear(256, base=1e6, factor=8.0)
 
 
 @pytest.mark.parametrize(
@@ -532,10 +559,6 @@ def test_sections_must_not_contradict_the_family() -> None:
             {"rope_theta": 1.0, "rope_scaling": {"type": "linear", "factor": 2, "rope_theta": 2.0}},
             "rope_theta of rope_scaling and rope_theta",
         ),
-        (
-            {"rope_theta": 1.0, "rope_parameters": {"full_attention": {"rope_theta": 2.0}}},
-            "rope_theta and rope_theta of 'full_attention'",
-        ),
         ({"rope_theta": 1.0, "rotary_emb_base": 2.0}, "rope_theta and rotary_emb_base"),
         (
             {"rotary_pct": 0.5, "partial_rotary_factor": 0.25},
@@ -791,4 +814,6 @@ def test_a_config_without_a_family_is_refused() -> None:
 @pytest.mark.parametrize("family", ["laguna", "neomme"])
 def test_a_base_that_is_no_number_is_named(family: str, base: object) -> None:
     with pytest.raises((TypeError, ValueError), match="rope_theta"):
-        rw.rotary_from_config({"model_type": family, "head_dim": 64, "rope_theta": base})
+        rw.rotary_from_config(
+            {"model_type": family, "head_dim": 64, "rope_theta": base}, layer_type="full_attention"
+        )

@@ -21,12 +21,12 @@ constexpr bool is_bfloat16 = false;
 template <class S>
 constexpr bool is_bfloat16<HalfData<S, BFloat16>> = true;
 
-// A number is one of bfloat16, which has 8 bits, or the sum of two, its parts.
+// A weight is always the sum of two bfloat16.
 inline constexpr int weight_parts = 2;
 
-// Sixteen elements, of those that are left, as parts, the second the nearest to what the first,
-// which is the nearest to the number, leaves over; zeros behind them. NaN and infinity are first
-// parts.
+// Sixteen elements, of those that are left: each one bfloat16, which has 8 bits, or the sum of two,
+// its parts, the second the nearest to what the first, which is the nearest to it, leaves over.
+// Zeros stand behind them. NaN and infinity are first parts.
 template <class S, class Data, int parts>
 struct Parts {
     using F32 = typename S::F32;
@@ -56,7 +56,7 @@ struct Parts {
     }
 };
 
-// Beside a row of first parts that of second ones.
+// Behind each row of first parts comes that of the second ones.
 template <class S, class Data, int parts>
 void round_rows(const Rows& rows, std::int64_t width, std::uint16_t* to) {
     const std::int64_t whole = (width + matrix_columns - 1) / matrix_columns * matrix_columns;
@@ -124,8 +124,8 @@ template <int count, class Function>
 }
 
 // sums[v] += a times b[v] of the vectors that meet a: products of their parts but for those of two
-// second ones, which are no more than what these are rounded by. Parts of a are matrices one behind
-// the other; b(part) is that of the first vector.
+// second ones, 2^-15 of the whole at most. Parts of a are matrices one behind the other; b(part) is
+// that of the first vector.
 template <class M, int vectors, int a_parts, int b_parts, class Of, class Meets>
 [[gnu::always_inline]] inline void multiply_parts(const std::uint16_t* a, Of b, std::int64_t b_row,
                                                   Meets meets) {
@@ -279,9 +279,19 @@ void accumulate_matrices(const Tile<float>& tile, const Rows& values) {
 
 // As matrices are multiplied, numbers below the normal ones count as 0.
 template <class S>
+typename S::F32 flushed(typename S::F32 x, typename S::F32 size, float least) {
+    const auto zero = S::all(0.0F);
+    return S::where_less(S::max(size, S::sub(zero, size)), S::all(least), zero, x);
+}
+template <class S>
 typename S::F32 flushed(typename S::F32 x) {
-    const auto zero = S::all(0.0F), size = S::max(x, S::sub(zero, x));
-    return S::where_less(size, S::all(0x1p-126F), zero, x);
+    return flushed<S>(x, x, 0x1p-126F);
+}
+// What is below them is told by 24 bits, of which this far down float32 has fewer.
+template <class S>
+typename S::F32 flushed_fma(typename S::F32 a, typename S::F32 b, typename S::F32 c) {
+    const auto up = S::all(0x1p30F);
+    return flushed<S>(S::fma(a, b, c), S::fma(S::mul(a, up), b, S::mul(c, up)), 0x1p-96F);
 }
 
 // To accumulate where a value may be NaN or infinite: those whose logits are -inf are not read, and
@@ -303,7 +313,7 @@ void accumulate_seen_matrices(const Tile<float>& tile, const Rows& values, const
             const auto bits = static_cast<std::uint32_t>(of[k - key]) << 16;
             const Vector value = flushed<S>(S::all(__builtin_bit_cast(float, bits)));
             Vector& to = sums[k % 2];
-            Vector more = flushed<S>(S::fma(value, weight, to));
+            Vector more = flushed_fma<S>(value, weight, to);
             if (part == 1)
                 more = S::where_equal(weight, zero, to, more);
             to = S::where_equal(S::get(logits + k * row + 16 * v), masked, to, more);

@@ -14,8 +14,6 @@ namespace {
 // not: so many products, or so many elements of keys and values, for which few queries wait longer.
 constexpr std::int64_t parallel_products = std::int64_t{1} << 20,
                        parallel_elements = std::int64_t{1} << 19;
-// Of keys that are packed, what a task takes.
-constexpr std::int64_t packed_keys = block_keys;
 
 // All tiles of some groups of heads, those of a group that meet its keys together in one task.
 template <class T, class Room>
@@ -36,19 +34,19 @@ void each_few_tiles(const Tiling<T>& tiling, std::int64_t first, std::int64_t en
               uneven ? Order::next_first : Order::own_first);
 }
 
-// The tiles of some groups of heads, whose keys and values are packed first.
+// The tiles of some groups of heads, whose keys and values are packed first, a block a task.
 template <class T, class Room>
 void attend_packed(const Tiling<T>& tiling, std::int64_t first, std::int64_t end, T* memory,
                    int threads, Room room, Interruption& interruption) {
     const std::int64_t keys = tiling.attention().keys;
-    const std::int64_t blocks = (keys + packed_keys - 1) / packed_keys;
+    const std::int64_t blocks = (keys + block_keys - 1) / block_keys;
     const auto pack = [&](std::int64_t index, int) {
-        const std::int64_t group = index / blocks, begin = index % blocks * packed_keys;
+        const std::int64_t group = index / blocks, begin = index % blocks * block_keys;
         // Blocks begin at the last of multiples of their step before what is seen.
         const Interval seen = tiling.seen_by_group(first + group);
         const std::int64_t step = tiling.packing().block_step();
         const std::int64_t from = std::max(begin, seen.begin / step * step);
-        const std::int64_t to = std::min({keys, begin + packed_keys, seen.end});
+        const std::int64_t to = std::min({keys, begin + block_keys, seen.end});
         if (from < to)
             tiling.pack(first + group, from, to, memory + group * tiling.packing().elements());
     };

@@ -47,9 +47,9 @@ struct Stages {
 };
 
 // What is computed with: float32, or float64 for data of that type; float64 whatever the type; or
-// products of bfloat16, one, three or six for each of float32, where the processor has them and
-// many queries make it worth while.
-enum class ComputedIn : std::uint8_t { own_type, float64, bfloat16, bfloat16x3, bfloat16x6 };
+// products of bfloat16, one or three for each of float32, where the processor has them and many
+// queries make it worth while.
+enum class ComputedIn : std::uint8_t { own_type, float64, bfloat16, bfloat16x3 };
 
 struct Attention {
     std::vector<std::int64_t> leading; // lengths of the axes of the result before its last two

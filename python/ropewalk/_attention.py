@@ -97,12 +97,13 @@ def attention(
     precision : {"float64", "bfloat16x3", "bfloat16"}, optional
         "float64": compute float32 and half types in float64, and round at the end, half types by
         way of float32. The others allow matrices of bfloat16 where the processor multiplies them
-        (Intel's AMX; `show_config` says so) and many queries share keys; elsewhere nothing changes,
-        nor does float64. "bfloat16", from 32 queries on, rounds query, key and value to its 8 bits
-        and takes .3 to .8 of the time; data that are bfloat16 already lose next to nothing.
-        "bfloat16x3", from 192 queries on, makes each number the sum of two of bfloat16, which
-        together hold 16 bits, and three products of one, and takes .5 to .9 of the time; float16
-        data lose next to nothing, and bfloat16 is computed as by "bfloat16".
+        (Intel's AMX; `show_config` says so) and the heads that share keys have many queries, more
+        than eight each; elsewhere nothing changes, nor does float64. "bfloat16", from 32 queries
+        on, rounds query, key and value to its 8 bits and takes .3 to .7 of the time; data that are
+        bfloat16 already lose next to nothing. "bfloat16x3", from 192 queries on, makes each number
+        the sum of two of bfloat16, which hold 16 bits, and three products of one, and takes .5 to
+        1.0 of the time; float16 data lose next to nothing, and bfloat16 is computed as by
+        "bfloat16".
     out : ndarray, optional
         Where the result goes: of its shape and dtype, sharing no memory with the arguments.
 
@@ -143,8 +144,8 @@ def attention(
     grow with the lengths, but for a copy of the keys and values of a head, up to 2**24 elements,
     where many queries meet them and they are of half a type or their rows lie apart; for what few
     queries gather, a value dim of float64 each for every 2048 keys; and for a copy of a bias of
-    another dtype. As bfloat16 up to 2**28 numbers are copied; with more of them no matrices are
-    multiplied.
+    another dtype. Up to 2**28 numbers of bfloat16 are copied, two for each with "bfloat16x3"; with
+    more of them no matrices are multiplied.
 
     Half types compute in float32 and round at the end. float32 is summed in float32 over 128 keys
     and in float64 over those, so its error does not grow with the number of keys: for standard
@@ -155,15 +156,15 @@ def attention(
     Where matrices of bfloat16 are multiplied a weight is the sum of two numbers of 8 bits, within
     ``2**-16`` of itself, and all products are added in float32: bfloat16 data lose
     ``(2**-16 + n 2**-27) sum_j a_j |v_j|`` at most beside the error of float32. With "bfloat16x3"
-    values and what is left out of products cost ``(2**-14 + n 2**-26) sum_j a_j |v_j|`` together,
-    and logits are off by up to ``3 * 2**-16 scale sum |q k|``: for standard normal data errors are
-    below 1e-4. Numbers below ``2**-126`` count as 0, and an infinite query or key may make NaN of
-    an infinite logit.
+    all this is ``(7 * 2**-17 + n 2**-26) sum_j a_j |v_j|``, and logits are off by up to
+    ``2**-15 scale sum |q k|``: for standard normal data errors are below 2e-4, and 3e-5 for widths
+    of 64 and more. Numbers, parts of them and products below ``2**-126`` count as 0, so that data
+    below ``2**-109`` lose digits, and an infinite query or key may make NaN of an infinite logit.
 
     The same bits whatever the number of threads, the other rows of the batch and, but for
     matrices of bfloat16, the instruction set. Calls with few queries a head, up to eight (four
-    in float64), or fewer than make matrices worth while, may differ in the last bits from calls
-    with more, and from calls with fewer of the heads that share keys.
+    in float64), may differ in the last bits from calls with more, and from calls with fewer of the
+    heads that share keys; with fewer than matrices are worth while for, by the error of these.
 
     References
     ----------

@@ -125,7 +125,8 @@ def rotary_from_config(
 
     Where one family's code departs from what its configuration says, the configuration is followed:
     dynamic NTK grows from `original_max_position_embeddings`, where it is given. Of the two forms
-    of a key, one inside `rope_scaling` and one outside, either may be there, or both if they agree.
+    of a key, one inside `rope_scaling` and one outside, either may be there, or both if they agree;
+    a base inside of a layer type comes before one outside.
 
     References
     ----------
@@ -232,7 +233,8 @@ def _given(keys: Sequence[str], *places: Mapping[str, Any]) -> Any:
         if not np.array_equal(value, found[0][1]):
             first = found[0][0]
             if key == first:  # inside and outside of the parameters of the rotation
-                first += f" of {next(name for name in _ROPE if places[-1].get(name))}"
+                given = (name for name in _ROPE if places[-1].get(name))
+                first += f" of {next(given, 'the rule of its family')}"
             msg = f"{first} and {key} must agree, got {found[0][1]!r} and {value!r}"
             raise ValueError(msg)
     return found[0][1] if found else None
@@ -246,25 +248,21 @@ def _rope_of_layer(
         if text.get(key) is not None:
             _refuse_other(key, text[key], Mapping)
     rope = _given(_ROPE, text) or {}
-    layers: dict[str, dict[str, Any] | None]
+    layers: dict[str, Mapping[str, Any] | None]
     if any(isinstance(layer, Mapping) for layer in rope.values()):
-        filled = family.get("base_keys", {})  # what a configuration of these leaves out
-        layers = {}
-        for name in dict.fromkeys([*rope, *filled]):
-            layer = rope.get(name)
+        for name, layer in rope.items():
             if layer is not None:
                 _refuse_other(name, layer, Mapping)
-            rotates = layer is not None or name in filled
-            layers[name] = _with_base(text, family, layer or {}, name) if rotates else None
+        # Families with an older spelling fill in what is left out.
+        filled = family["layers"] if "base_keys" in family else ()
+        layers = {**dict.fromkeys(rope), **{name: {} for name in filled}}
+        layers |= {name: layer for name, layer in rope.items() if layer is not None}
     elif "layers" in family:
         scaled = family.get("scaled", ())
         if rope and not scaled:
             msg = f"rope_parameters must be given by layer type in {family['name']!r}, got {rope!r}"
             raise ValueError(msg)
-        layers = {
-            name: _with_base(text, family, rope if name in scaled else {}, name)
-            for name in family["layers"]
-        }
+        layers = {name: rope if name in scaled else {} for name in family["layers"]}
     else:
         if not rope and "rope_type" in family:
             msg = f"rope_parameters is missing, and models of {family['name']!r} differ in it"
@@ -282,9 +280,9 @@ def _rope_of_layer(
             layers |= dict.fromkeys(family.get("unrotated", ()))
     rotated = {name: layer for name, layer in layers.items() if layer is not None}
     if layer_type is None and len(rotated) == 1:
-        return next(iter(rotated.items()))
-    if layer_type in rotated:
-        return layer_type, rotated[layer_type]
+        (layer_type,) = rotated
+    if layer_type is not None and layer_type in rotated:
+        return layer_type, _with_base(text, family, rotated[layer_type], layer_type)
     if layer_type in layers:
         msg = f"layer_type {layer_type!r} does not rotate in {family['name']!r}"
     elif rotated:
@@ -295,23 +293,20 @@ def _rope_of_layer(
 
 
 def _with_base(
-    text: Mapping[str, Any], family: dict[str, Any], rope: Mapping[str, Any], name: str
+    text: Mapping[str, Any], family: dict[str, Any], layer: Mapping[str, Any], name: str
 ) -> dict[str, Any]:
     """Return the parameters of a layer type with what stands outside of them, or is the rule."""
     key, rule = family.get("base_keys", {}).get(name), family.get("layers", {}).get(name, {})
-    inside, outside = _given(_BASE, rope), _given(_BASE if key is None else (key,), text)
-    base = rule.get("rope_theta") if inside is None else inside
-    if outside is not None and base is not None and not np.array_equal(outside, base):
-        if inside is not None:
-            both = f"{key or 'rope_theta'} and rope_theta of {name!r}"
-            msg = f"{both} must agree, got {outside!r} and {inside!r}"
+    base, usual = _given(_BASE, layer), rule.get("rope_theta")
+    if base is None:
+        base = _given(_BASE if key is None else (key,), text)
+        doubtful = key is None and base is not None and usual is not None
+        if doubtful and not np.array_equal(base, usual):
+            msg = f"rope_theta of {name!r} must be in rope_parameters, got {base!r}"
             raise ValueError(msg)
-        if key is None:
-            msg = f"rope_theta of {name!r} must be in rope_parameters, got {outside!r}"
-            raise ValueError(msg)
-    if inside is None and outside is not None:
-        base = outside
-    return {**rule, **rope, "rope_theta": base}
+    if layer.get("type") is not None:  # the older name of rope_type
+        rule = {**rule, "rope_type": None}
+    return {**rule, **layer, "rope_theta": usual if base is None else base}
 
 
 def _kind(rope: Mapping[str, Any]) -> str:
