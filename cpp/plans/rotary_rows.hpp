@@ -244,13 +244,13 @@ class Turning {
 
 // Tasks of whole blocks of table rows, `before` of whose first block lie before the table, and of
 // part of what shares them: four for each of several threads, where there is enough. Otherwise data
-// are read in stretches as long as the second cache holds their table.
+// are read in stretches as long as the second cache keeps their table beside what is turned.
 class RotaryTasks {
   public:
     RotaryTasks(const Turning& turning, std::int64_t before, int threads)
         : turning_(turning), before_(before) {
         constexpr std::int64_t step = 2 * block_rows, longest = GroupedFrequencies::super_rows;
-        constexpr std::int64_t table_bytes = 1 << 20, task_bytes = 64 << 20, least_share = 8;
+        constexpr std::int64_t table_bytes = 1 << 18, task_bytes = 64 << 20, least_share = 8;
         static_assert(longest % step == 0);
         const std::int64_t wanted = threads > 1 ? 4 * threads : 1;
         const auto ceil_div = [](std::int64_t all, std::int64_t by) { return (all + by - 1) / by; };
