@@ -1,0 +1,371 @@
+"""The rotation of a published model from its config.json: what is refused, and how that is said."""
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.test_config import FAMILIES, LLAMA, LONG, config_of, refused
+
+import ropewalk as rw
+
+
+@pytest.mark.parametrize("config", [None, "config.json", b"{}", 3, [("model_type", "llama")]])
+def test_a_configuration_is_a_mapping(config: Any) -> None:
+    refused(config, f"config must be a mapping, got {config!r}", TypeError)
+
+
+@pytest.mark.parametrize("value", ["yarn", "", 0, False, True, [], np.ones(2)], ids=repr)
+@pytest.mark.parametrize("key", ["text_config", "rope_scaling", "rope_parameters"])
+def test_parts_of_a_configuration_are_mappings(key: str, value: Any) -> None:
+    refused(LLAMA | {key: value}, f"{key} must be a mapping, got {value!r}", TypeError)
+
+
+@pytest.mark.parametrize("key", ["text_config", "rope_scaling", "rope_parameters"])
+@pytest.mark.parametrize("value", [None, {}], ids=repr)
+def test_parts_of_a_configuration_may_be_empty(key: str, value: object) -> None:
+    assert rw.rotary_from_config(LLAMA | {key: value}) == rw.rotary_from_config(LLAMA)
+
+
+@pytest.mark.parametrize("model_type", [None, 3, ["llama"], np.array(["llama"] * 2)], ids=str)
+def test_a_family_has_a_name(model_type: Any) -> None:
+    message = f"model_type must be a str, got {model_type!r}"
+    refused(LLAMA | {"model_type": model_type}, message, TypeError)
+
+
+@pytest.mark.parametrize("model_type", ["bert", "gpt2", "", "Llama"])
+def test_an_unknown_family_is_refused(model_type: Any) -> None:
+    refused(LLAMA | {"model_type": model_type}, f"model_type {model_type!r} is not known")
+
+
+@pytest.mark.parametrize("model_type", FAMILIES["refused"])
+def test_a_family_that_is_not_sure_is_refused(model_type: str) -> None:
+    message = f"model_type {model_type!r} is refused: {FAMILIES['refused'][model_type]}"
+    refused(LLAMA | {"model_type": model_type}, message)
+    refused(LLAMA | {"model_type": model_type, "rope_interleave": True}, message)
+
+
+@pytest.mark.parametrize("key", ["hidden_size", "num_attention_heads"])
+def test_the_size_of_a_head_must_be_there(key: str) -> None:
+    config = {name: value for name, value in LLAMA.items() if name != key}
+    refused(config, f"head_dim is missing, and so is {key}")
+
+
+@pytest.mark.parametrize("value", [0, -1])
+def test_the_size_of_a_head_must_be_positive(value: int) -> None:
+    for key in ("head_dim", "hidden_size", "num_attention_heads"):
+        refused(LLAMA | {key: value}, f"{key} must be an integer from 1 to ")
+
+
+NEEDED = {
+    "linear": ["factor"],
+    "dynamic": ["factor", "original_max_position_embeddings"],
+    "yarn": ["factor", "original_max_position_embeddings"],
+    "longrope": ["short_factor", "long_factor", "original_max_position_embeddings"],
+    "llama3": ["factor", "low_freq_factor", "high_freq_factor", "original_max_position_embeddings"],
+}
+VALUES = LONG | {
+    "factor": 2.0,
+    "low_freq_factor": 1.0,
+    "high_freq_factor": 4.0,
+    "original_max_position_embeddings": 64,
+}
+
+
+@pytest.mark.parametrize(("kind", "key"), [(k, key) for k, keys in NEEDED.items() for key in keys])
+def test_a_missing_parameter_is_named(kind: str, key: str) -> None:
+    rope = {name: VALUES[name] for name in NEEDED[kind] if name != key}
+    refused(
+        LLAMA | {"rope_scaling": rope | {"rope_type": kind}},
+        f"{key} is missing where rope_type is {kind!r}",
+    )
+
+
+@pytest.mark.parametrize("key", ["rope_type", "type"])
+@pytest.mark.parametrize("kind", ["ntk", "YaRN", "default ", ""])
+def test_an_unknown_schedule_is_refused(key: str, kind: str) -> None:
+    rope = {key: kind, "factor": 2.0}
+    with pytest.raises(ValueError, match=f"^{key} must be one of 'default', .*, got {kind!r}$"):
+        rw.rotary_from_config(LLAMA | {"rope_scaling": rope})
+
+
+@pytest.mark.parametrize("key", ["rope_type", "type"])
+@pytest.mark.parametrize("kind", [3, ["yarn"], {"yarn"}], ids=str)
+def test_a_schedule_has_a_name(key: str, kind: Any) -> None:
+    refused(LLAMA | {"rope_scaling": {key: kind}}, f"{key} must be a str, got {kind!r}", TypeError)
+
+
+def test_two_schedules_are_refused() -> None:
+    rope = {"rope_type": "yarn", "type": "linear", "factor": 2.0}
+    message = "rope_type and type must agree, got 'yarn' and 'linear'"
+    refused(LLAMA | {"rope_scaling": rope}, message)
+
+
+@pytest.mark.parametrize(
+    ("kind", "key"),
+    [("default", "factor"), ("linear", "beta_fast"), ("linear", "alpha"), ("yarn", "finetuned")],
+)
+def test_a_parameter_that_is_not_understood_is_named(kind: str, key: str) -> None:
+    rope = {name: VALUES[name] for name in NEEDED.get(kind, [])} | {"rope_type": kind, key: 3.0}
+    message = f"{key} is not understood where rope_type is {kind!r}, got 3.0"
+    refused(LLAMA | {"rope_scaling": rope}, message)
+
+
+@pytest.mark.parametrize("key", ["short_factor", "long_factor"])
+@pytest.mark.parametrize("size", [0, 7, 9])
+def test_lists_must_have_a_number_for_every_pair(key: str, size: int) -> None:
+    rope = LONG | {"type": "longrope", "original_max_position_embeddings": 64, key: [1.0] * size}
+    config = LLAMA | {"rope_scaling": rope, "max_position_embeddings": 128}
+    refused(config, f"{key} must have shape (8,)")
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "error"),
+    [
+        ("factor", -1.0, ValueError),
+        ("factor", "2", TypeError),
+        ("low_freq_factor", 5.0, ValueError),
+        ("original_max_position_embeddings", 0, ValueError),
+        ("original_max_position_embeddings", 64.5, TypeError),
+        ("rope_theta", 0.0, ValueError),
+        ("rope_theta", "1e4", TypeError),
+    ],
+)
+def test_a_bad_parameter_is_named_as_it_is_spelled(
+    key: str, value: Any, error: type[Exception]
+) -> None:
+    rope = {name: VALUES[name] for name in NEEDED["llama3"]} | {"rope_type": "llama3", key: value}
+    refused(LLAMA | {"rope_scaling": rope}, f"{key} must be ", error)
+
+
+LONGROPE = LONG | {"rope_type": "longrope", "original_max_position_embeddings": 64}
+LLAMA3 = {name: VALUES[name] for name in NEEDED["llama3"]} | {"rope_type": "llama3"}
+
+
+@pytest.mark.parametrize(
+    ("rope", "longest", "message"),
+    [
+        (LONGROPE, 4096.5, "max_position_embeddings must be an integer, got 4096.5"),
+        (
+            LONGROPE,
+            None,
+            "one of max_position_embeddings, factor and attention_factor must be given in longrope",
+        ),
+        (
+            {"rope_type": "yarn", "original_max_position_embeddings": 0},
+            128,
+            "original_max_position_embeddings must be positive and finite, got 0.0",
+        ),
+        (
+            LLAMA3 | {"low_freq_factor": 5.0},
+            None,
+            "low_freq_factor must be at most high_freq_factor, 4.0, got 5.0",
+        ),
+        (
+            {"rope_theta": 1e300},
+            None,
+            "a frequency of standard(16, rope_theta=1e+300) must be 0 or from 2**-100 to 2**60",
+        ),
+        ({"rope_theta": "base"}, None, "rope_theta must be a real number, got 'base'"),
+    ],
+    ids=str,
+)
+def test_messages_speak_of_keys(rope: dict[str, Any], longest: float | None, message: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=f"^{re.escape(message)}"):
+        rw.rotary_from_config(LLAMA | {"rope_parameters": rope, "max_position_embeddings": longest})
+
+
+@pytest.mark.parametrize(
+    ("config", "key"),
+    [
+        (LLAMA, "rope_theta"),
+        (LLAMA | {"rope_parameters": {"rope_theta": 1e4}}, "rope_theta"),
+        ({"model_type": "laguna", "head_dim": 64}, "rope_theta"),
+        (LLAMA, "hidden_size"),
+        (LLAMA, "partial_rotary_factor"),
+        (LLAMA | {"partial_rotary_factor": 0.5}, "rotary_dim"),
+        (LLAMA | {"model_type": "falcon"}, "alibi"),
+    ],
+    ids=str,
+)
+def test_an_array_in_place_of_a_number_is_refused(config: dict[str, Any], key: str) -> None:
+    layer_type = "full_attention" if config["model_type"] == "laguna" else None
+    with pytest.raises((TypeError, ValueError), match=f"^{key} .*must .*array"):
+        rw.rotary_from_config(config | {key: np.array([1, 2])}, layer_type=layer_type)
+
+
+@pytest.mark.parametrize("sections", [[16, 24, 23], [64], [], [16, 24, 0], "16"])
+def test_sections_must_share_out_the_pairs(sections: Any) -> None:
+    config = config_of("Qwen2-VL 7B, as first published")
+    config["rope_scaling"] = {"type": "mrope", "mrope_section": sections}
+    with pytest.raises((ValueError, TypeError), match=r"^mrope_section must "):
+        rw.rotary_from_config(config)
+
+
+def test_a_family_deals_out_its_sections_in_its_own_way_unless_it_is_said() -> None:
+    config = config_of("Qwen3-VL 4B")
+    scaling = {"mrope_section": [24, 20, 20], "rope_type": "default"}
+    text = config["text_config"] | {"rope_scaling": scaling}
+    assert rw.rotary_from_config(config | {"text_config": text}) == rw.rotary_from_config(config)
+
+
+def test_an_unknown_family_may_have_sections() -> None:
+    rope = {"rope_theta": 100.0, "mrope_section": [4, 2, 2]}
+    config = LLAMA | {"model_type": "my_model", "rope_interleave": False, "rope_parameters": rope}
+    for interleaved in (False, True):
+        rope["mrope_interleaved"] = interleaved
+        expected = rw.frequencies.mrope(16, sections=(4, 2, 2), interleaved=interleaved, base=100.0)
+        assert rw.rotary_from_config(config)["frequencies"] == expected
+
+
+def test_sections_must_be_there_for_three_positions_a_token() -> None:
+    config = config_of("Qwen2-VL 7B, as first published") | {"rope_scaling": {"type": "mrope"}}
+    refused(config, "mrope_section is missing")
+
+
+def test_sections_must_not_contradict_the_family() -> None:
+    config = config_of("Qwen2-VL 7B, as first published")
+    config["rope_scaling"] = config["rope_scaling"] | {"mrope_interleaved": True}
+    refused(config, "mrope_interleaved must not be True in 'qwen2_vl_text'")
+    refused(LLAMA | {"rope_scaling": {"mrope_section": [4, 2, 2]}}, "mrope_section must not be")
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (
+            {"rope_theta": 1.0, "rope_parameters": {"rope_theta": 2.0}},
+            "rope_theta of rope_parameters and rope_theta",
+        ),
+        (
+            {"rope_theta": 1.0, "rope_scaling": {"type": "linear", "factor": 2, "rope_theta": 2.0}},
+            "rope_theta of rope_scaling and rope_theta",
+        ),
+        ({"rope_theta": 1.0, "rotary_emb_base": 2.0}, "rope_theta and rotary_emb_base"),
+        (
+            {"rotary_pct": 0.5, "partial_rotary_factor": 0.25},
+            "partial_rotary_factor and rotary_pct",
+        ),
+        ({"rotary_dim": 4, "partial_rotary_factor": 0.5}, "rotary_dim and partial_rotary_factor"),
+        (
+            {"rope_scaling": {"type": "linear"}, "rope_parameters": {"type": "yarn"}},
+            "rope_parameters and rope_scaling",
+        ),
+    ],
+    ids=str,
+)
+def test_contradictions_are_refused(given: dict[str, Any], message: str) -> None:
+    refused(LLAMA | given, f"{message} must agree, got ")
+
+
+@pytest.mark.parametrize("fraction", [0.0, -0.5, 1.5])
+def test_part_of_a_head_must_be_above_0_and_at_most_1(fraction: float) -> None:
+    refused(LLAMA | {"partial_rotary_factor": fraction}, "partial_rotary_factor must be ")
+
+
+@pytest.mark.parametrize("fraction", [0.2, 0.01])
+def test_part_of_a_head_must_be_even(fraction: float) -> None:
+    with pytest.raises(ValueError, match="must be an even integer"):
+        rw.rotary_from_config(LLAMA | {"partial_rotary_factor": fraction})
+
+
+@pytest.mark.parametrize("width", [0, -2, 17, 18])
+def test_the_rotated_width_must_fit_the_head(width: int) -> None:
+    refused(LLAMA | {"rotary_dim": width}, "rotary_dim must be an integer from 1 to 16")
+
+
+@pytest.mark.parametrize("layer_type", [None, "global", "chunked_attention"])
+def test_one_of_several_layer_types_must_be_named(layer_type: str | None) -> None:
+    message = "layer_type must be one of 'sliding_attention', 'full_attention', got "
+    refused(config_of("Gemma 3 12B"), message + repr(layer_type), layer_type=layer_type)
+
+
+@pytest.mark.parametrize("name", [["x"], {}, 1, None], ids=repr)
+def test_layer_types_are_texts(name: object) -> None:
+    message = f"layer_types must be a str, got {name!r}"
+    refused(LLAMA | {"layer_types": [name]}, message, TypeError, layer_type="x")
+
+
+@pytest.mark.parametrize("value", ["x", "", 0, False, {}], ids=repr)
+def test_layer_types_are_a_list(value: object) -> None:
+    message = f"layer_types must be a list, got {value!r}"
+    refused(LLAMA | {"layer_types": value}, message, TypeError, layer_type="x")
+
+
+def test_lengths_of_yarn_are_numbers() -> None:
+    rope = {"rope_type": "yarn", "original_max_position_embeddings": "4096"}
+    config = LLAMA | {"rope_scaling": rope, "max_position_embeddings": 8192}
+    message = "original_max_position_embeddings must be a real number, got '4096'"
+    refused(config, message, TypeError)
+
+
+def test_a_layer_type_must_be_there() -> None:
+    message = "layer_type must be left out where layer_types is, got 'full_attention'"
+    refused(LLAMA, message, layer_type="full_attention")
+
+
+def test_a_layer_type_that_does_not_rotate_says_so() -> None:
+    message = "layer_type 'full_attention' does not rotate in 'cohere2'"
+    refused(config_of("Command R7B"), message, layer_type="full_attention")
+    rope = {"full_attention": None, "sliding_attention": {"rope_theta": 5e4}}
+    message = "layer_type 'full_attention' does not rotate in 'llama'"
+    refused(LLAMA | {"rope_parameters": rope}, message, layer_type="full_attention")
+
+
+@pytest.mark.parametrize("given", [{"rope_theta": 7.0}, {"rope_scaling": {"type": "linear"}}])
+def test_families_without_an_old_spelling_refuse_it(given: dict[str, Any]) -> None:
+    config = {"model_type": "laguna", "head_dim": 128} | given
+    key = "rope_theta" if "rope_theta" in given else "rope_parameters"
+    with pytest.raises(ValueError, match=f"^{key} .*must be (in rope_parameters|given)"):
+        rw.rotary_from_config(config, layer_type="full_attention")
+
+
+@pytest.mark.parametrize(
+    ("model_type", "key", "value", "needed"),
+    [
+        ("falcon", "alibi", True, False),
+        ("esm", "position_embedding_type", "absolute", "rotary"),
+        ("esm", "position_embedding_type", None, "rotary"),
+        ("granitemoehybrid", "position_embedding_type", "nope", "rope"),
+    ],
+)
+def test_a_model_that_does_not_rotate_says_so(
+    model_type: str, key: str, value: Any, needed: Any
+) -> None:
+    config = LLAMA | {"model_type": model_type, key: value}
+    refused(config, f"{key} must be {needed!r} for {model_type!r} to rotate, got {value!r}")
+    assert rw.rotary_from_config(config | {key: needed})["rotary_dim"] == 16
+
+
+def test_a_family_of_many_schedules_needs_one() -> None:
+    config = config_of("gpt-oss 20B") | {"rope_scaling": None}
+    refused(config, "rope_parameters is missing, and models of 'gpt_oss' differ in it")
+
+
+@pytest.mark.parametrize("length", [0, -1, 2**53 + 1])
+def test_length_must_be_positive(length: int) -> None:
+    refused(LLAMA, "length must be an integer from 1 to ", length=length)
+
+
+@pytest.mark.parametrize("length", [1.0, "8192"])
+def test_length_must_be_an_integer(length: Any) -> None:
+    refused(LLAMA, "length must be an integer, got ", TypeError, length=length)
+
+
+@pytest.mark.parametrize("value", ["true", 1, [True]])
+def test_rope_interleave_must_be_a_truth_value(value: Any) -> None:
+    refused(LLAMA | {"rope_interleave": value}, "rope_interleave must be a bool, got ", TypeError)
+
+
+def test_a_config_without_a_family_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"^config must have model_type"):
+        rw.rotary_from_config({"hidden_size": 64, "num_attention_heads": 4})
+
+
+@pytest.mark.parametrize("base", [[1e4], {}, "1e4"], ids=str)
+@pytest.mark.parametrize("family", ["laguna", "neomme"])
+def test_a_base_that_is_no_number_is_named(family: str, base: object) -> None:
+    with pytest.raises((TypeError, ValueError), match="rope_theta"):
+        rw.rotary_from_config(
+            {"model_type": family, "head_dim": 64, "rope_theta": base}, layer_type="full_attention"
+        )
