@@ -14,7 +14,7 @@ namespace {
 using ropewalk::matrix_columns;
 using ropewalk::matrix_rows;
 
-constexpr std::int64_t matrix = matrix_rows * matrix_columns; // elements
+constexpr std::int64_t matrix_elements = matrix_rows * matrix_columns;
 
 template <class Data>
 constexpr bool is_bfloat16 = false;
@@ -74,14 +74,14 @@ void tile_keys(const Rows& rows, std::int64_t width, std::uint16_t* to) {
     const auto* from = static_cast<const typename Data::Element*>(rows.first);
     for (std::int64_t left = rows.count; left > 0; left -= matrix_rows) {
         for (std::int64_t feature = 0; feature < width; feature += matrix_columns) {
-            for (std::int64_t i = 0; i < matrix; i += 16) {
+            for (std::int64_t i = 0; i < matrix_elements; i += 16) {
                 const std::int64_t row = i / matrix_columns, at = feature + i % matrix_columns;
                 const Parts<S, Data, parts> of(from + row * rows.stride + at,
                                                row < left ? width - at : 0);
                 for (int part = 0; part < parts; ++part)
-                    S::put(to + part * matrix + i, of.at[part]);
+                    S::put(to + part * matrix_elements + i, of.at[part]);
             }
-            to += parts * matrix;
+            to += parts * matrix_elements;
         }
         from += matrix_rows * rows.stride;
     }
@@ -131,7 +131,7 @@ template <class M, int vectors, int a_parts, int b_parts, class Of, class Meets>
                                                   Meets meets) {
     constexpr int of_a = vectors, of_b = of_a + a_parts; // registers, behind those of sums
     each_index<a_parts>(
-        [&]<int i>() { M::template load<of_a + i>(a + i * matrix, 2 * matrix_columns); });
+        [&]<int i>() { M::template load<of_a + i>(a + i * matrix_elements, 2 * matrix_columns); });
     each_index<b_parts>([&]<int j>() {
         const float* const of_part = b(j);
         each_index<vectors>([&]<int v>() {
@@ -160,7 +160,7 @@ void multiply_keys(const Tile<float>& tile, const Rows& keys) {
             multiply_parts<M, vectors, parts, parts>(
                 from, [&](int part) { return tile.queries + (part * width + i) / 2 * row; },
                 row_bytes, [](int) { return true; });
-            from += parts * matrix;
+            from += parts * matrix_elements;
         }
         each_index<vectors>([&]<int v>() { M::template store<v>(products + 16 * v, row_bytes); });
         products += matrix_rows * row;
@@ -257,7 +257,7 @@ void accumulate_values(const Tile<float>& tile, const Rows& values) {
             else
                 M::template load<v>(outputs + 16 * v, row_bytes);
         });
-        const std::uint16_t* from = first + feature / matrix_rows * parts * matrix;
+        const std::uint16_t* from = first + feature / matrix_rows * parts * matrix_elements;
         for (std::int64_t key = 0; key < tile.keys[vectors - 1]; key += matrix_columns) {
             multiply_parts<M, vectors, parts, weight_parts>(
                 from, [&](int part) { return tile.logits + (key + part) * row; }, 2 * row_bytes,
@@ -277,21 +277,22 @@ void accumulate_matrices(const Tile<float>& tile, const Rows& values) {
     M::stop();
 }
 
+// 0 where x is below `least` in size, else y.
+template <class S>
+typename S::F32 zero_below(float least, typename S::F32 x, typename S::F32 y) {
+    const auto zero = S::all(0.0F);
+    return S::where_less(S::max(x, S::sub(zero, x)), S::all(least), zero, y);
+}
 // As matrices are multiplied, numbers below the normal ones count as 0.
 template <class S>
-typename S::F32 flushed(typename S::F32 x, typename S::F32 size, float least) {
-    const auto zero = S::all(0.0F);
-    return S::where_less(S::max(size, S::sub(zero, size)), S::all(least), zero, x);
-}
-template <class S>
 typename S::F32 flushed(typename S::F32 x) {
-    return flushed<S>(x, x, 0x1p-126F);
+    return zero_below<S>(0x1p-126F, x, x);
 }
 // What is below them is told by 24 bits, of which this far down float32 has fewer.
 template <class S>
 typename S::F32 flushed_fma(typename S::F32 a, typename S::F32 b, typename S::F32 c) {
     const auto up = S::all(0x1p30F);
-    return flushed<S>(S::fma(a, b, c), S::fma(S::mul(a, up), b, S::mul(c, up)), 0x1p-96F);
+    return zero_below<S>(0x1p-96F, S::fma(S::mul(a, up), b, S::mul(c, up)), S::fma(a, b, c));
 }
 
 // To accumulate where a value may be NaN or infinite: those whose logits are -inf are not read, and
@@ -326,12 +327,12 @@ void accumulate_seen_matrices(const Tile<float>& tile, const Rows& values, const
         for (int v = 0; v < tile.vectors; ++v) {
             float* const output = outputs_of(tile, feature, v);
             Vector sum = tile.empty ? zero : flushed<S>(S::get(output));
-            const std::uint16_t* of = first + feature / matrix_rows * parts * matrix +
+            const std::uint16_t* of = first + feature / matrix_rows * parts * matrix_elements +
                                       feature % matrix_rows * matrix_columns;
             for (std::int64_t key = 0; key < tile.keys[v]; key += matrix_columns) {
                 for (int part = 0; part < weight_parts; ++part)
                     for (int i = 0; i < parts && i + part < 2; ++i)
-                        sum = add_matrix(sum, of + i * matrix, key, v, part);
+                        sum = add_matrix(sum, of + i * matrix_elements, key, v, part);
                 of += matrix_columns * values.stride;
             }
             S::put(output, sum);
