@@ -192,14 +192,45 @@ def test_the_public_names_are_sorted_and_exist() -> None:
     assert [name for name in rw.__all__ if not hasattr(rw, name)] == []
 
 
-def test_the_public_names_are_what_dir_shows() -> None:
-    assert dir(rw) == rw.__all__
+def test_the_public_names_are_what_dir_shows_with_the_modules_of_extras() -> None:
+    assert dir(rw) == sorted([*rw.__all__, "dask", "explorer", "plot"])
+
+
+def test_without_extras_all_public_names_are_there_and_can_be_looked_at(
+    run_python: RunPython,
+) -> None:
+    result = run_python("""
+import inspect
+import sys
+
+class Missing:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {"anywidget", "dask", "matplotlib"}:
+            raise ModuleNotFoundError(name)
+
+sys.meta_path.insert(0, Missing())
+from importlib import util
+there = util.find_spec
+util.find_spec = lambda name: None if name in {"anywidget", "dask", "matplotlib"} else there(name)
+import ropewalk
+from ropewalk import *
+
+print(dir(ropewalk) == ropewalk.__all__)
+print({name for name, _ in inspect.getmembers(ropewalk)} >= set(ropewalk.__all__))
+print(attention is ropewalk.attention)
+try:
+    ropewalk.plot
+except ImportError as error:
+    print(error)
+""")
+    told = "ropewalk.plot needs Matplotlib: pip install 'ropewalk[plot]'"
+    assert (result.stdout, result.stderr) == (f"True\nTrue\nTrue\n{told}\n", "")
 
 
 def test_every_public_name_of_the_package_is_in_all() -> None:
     public = {name for name in vars(rw) if not name.startswith("_")}
     modules = {name for name in public if isinstance(vars(rw)[name], ModuleType)}
-    assert public - modules - {"import_module", "ModuleType"} <= set(rw.__all__)
+    assert public - modules - {"find_spec", "import_module", "ModuleType"} <= set(rw.__all__)
 
 
 def test_an_unknown_name_says_so() -> None:

@@ -51,6 +51,17 @@ def test_the_size_of_a_head_must_be_there(key: str) -> None:
     refused(config, f"head_dim is missing, and so is {key}")
 
 
+@pytest.mark.parametrize(("size", "heads"), [(4097, 32), (4096, 31), (2048, 24), (1, 2)])
+def test_heads_must_share_out_the_features(size: int, heads: int) -> None:
+    message = (
+        "hidden_size must be a multiple of num_attention_heads where head_dim is missing, got "
+        f"{size} and {heads}"
+    )
+    sizes = {"hidden_size": size, "num_attention_heads": heads}
+    refused(LLAMA | sizes, message)
+    assert rw.rotary_from_config(LLAMA | sizes | {"head_dim": 64})["rotary_dim"] == 64
+
+
 @pytest.mark.parametrize("value", [0, -1])
 def test_the_size_of_a_head_must_be_positive(value: int) -> None:
     for key in ("head_dim", "hidden_size", "num_attention_heads"):
@@ -200,6 +211,14 @@ def test_sections_must_share_out_the_pairs(sections: Any) -> None:
     config["rope_scaling"] = {"type": "mrope", "mrope_section": sections}
     with pytest.raises((ValueError, TypeError), match=r"^mrope_section must "):
         rw.rotary_from_config(config)
+
+
+@pytest.mark.parametrize("sections", [[32, 32], [16, 24, 23, 1]])
+def test_a_family_has_as_many_sections_as_positions(sections: list[int]) -> None:
+    config = config_of("Qwen2-VL 7B, as first published")
+    config["rope_scaling"] = {"type": "mrope", "mrope_section": sections}
+    message = f"mrope_section must be three numbers in 'qwen2_vl_text', got {sections}"
+    refused(config, message)
 
 
 def test_a_family_deals_out_its_sections_in_its_own_way_unless_it_is_said() -> None:

@@ -55,7 +55,13 @@ INTEGERS: dict[str, Call] = {
 }
 
 
-@pytest.mark.parametrize("value", [True, np.False_, "1", 1j])
+@pytest.mark.parametrize("name", ["base", "factor"])
+def test_an_array_without_axes_is_a_number(name: str) -> None:
+    assert NUMBERS[name](np.array(2.5)) == NUMBERS[name](2.5)
+    assert NUMBERS[name](np.array(3)) == NUMBERS[name](3)
+
+
+@pytest.mark.parametrize("value", [True, np.False_, np.array(True), np.array([1.0]), "1", 1j])
 @pytest.mark.parametrize("name", NUMBERS)
 def test_only_numbers_are_numbers(name: str, value: object) -> None:
     with pytest.raises(TypeError, match=f"^{name} must be a real number, got "):

@@ -287,7 +287,7 @@ def test_offsets_on_several_axes_have_them_last() -> None:
     f = rw.sinusoidal_encoding([[5, 5], [8, 4]], frequencies=frequencies)
     assert kernel.shape == (2,)
     np.testing.assert_allclose(kernel, [4.0, f[0] @ f[1]], rtol=1e-14)
-    with pytest.raises(ValueError, match="offsets must have a last axis of length 2"):
+    with pytest.raises(ValueError, match="offsets must have a position on each of 2 axes"):
         rw.position_kernel(range(3), frequencies=frequencies)
 
 

@@ -506,14 +506,14 @@ BAD: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
     ),
     "key positions that do not fit": (
         {"rotary": FREQUENCIES, "key_positions": [0, 1]}, ValueError,
-        "key_positions must have no axis, one as long as axis -2 of x, or as many as x before its "
-        "last one, each as long or 1, for x of shape (2, 7, 4); got shape (2,); for axis 0 of x "
-        "write key_positions[:, None]",
+        "key_positions must have no axis, one as long as axis -2 of key, or as many as key before "
+        "its last one, each as long or 1, for key of shape (2, 7, 12); got shape (2,); for axis 0 "
+        "of key write key_positions[:, None]",
     ),
     "a range of key positions that does not fit": (
         {"rotary": FREQUENCIES, "key_positions": range(3)}, ValueError,
-        "key_positions must have no axis, one as long as axis -2 of x, or as many as x before its "
-        "last one, each as long or 1, for x of shape (2, 7, 4); got shape (3,)",
+        "key_positions must have no axis, one as long as axis -2 of key, or as many as key before "
+        "its last one, each as long or 1, for key of shape (2, 7, 12); got shape (3,)",
     ),
     "an offset that is too large": (
         {"rotary": FREQUENCIES, "causal": True, "offset": 2**53}, ValueError,

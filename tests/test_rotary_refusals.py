@@ -341,32 +341,65 @@ def test_no_index_is_shown_where_none_fits(own: tuple[int, ...]) -> None:
         rw.rotate(np.ones((2, 3, 5, 8)), np.zeros(own))
 
 
-@pytest.mark.parametrize("positions", [3, [1, 2, 3], range(6), np.zeros((6, 3)), np.zeros((6, 1))])
+SAME_ON_BOTH = "where they are the same on all axes write np.stack([{}] * 2, axis=-1)"
+
+
+@pytest.mark.parametrize(
+    "positions", [3, [1, 2, 3], np.arange(6), np.zeros((6, 3)), np.zeros((6, 1)), np.zeros((2, 6))]
+)
 @turners
 def test_positions_on_axes_must_have_one_coordinate_an_axis(turner: str, positions: Any) -> None:
     function, name = TURNERS[turner]
     shape = np.shape(positions)
     message = (
         f"{name} must have a last axis of length 2, one position on each axis of the frequencies, "
-        f"got shape {shape}"
+        f"got shape {shape}; "
     )
+    if shape == (2, 6):
+        message += f"where the first axis is that write np.moveaxis({name}, 0, -1)"
+    else:
+        message += SAME_ON_BOTH.format(name)
     with pytest.raises(ValueError, match=exactly(message)):
         function(X, positions, frequencies=rw.frequencies.axial(8))
 
 
+# As many as there are axes, they would be taken for one position on each.
+@pytest.mark.parametrize("length", [0, 1, 2, 6])
+@turners
+def test_a_range_has_no_position_on_each_axis(turner: str, length: int) -> None:
+    function, name = TURNERS[turner]
+    message = (
+        f"{name} must have a position on each of 2 axes for every token, got range(0, {length}); "
+        + SAME_ON_BOTH.format(name)
+    )
+    with pytest.raises(ValueError, match=exactly(message)):
+        function(X, range(length), frequencies=rw.frequencies.axial(8))
+
+
+def test_what_is_shown_for_positions_on_axes_turns_rows() -> None:
+    axial, rows = rw.frequencies.axial(8), np.arange(6)
+    both = rw.rotate(X, np.stack([rows] * 2, axis=-1), frequencies=axial)
+    np.testing.assert_array_equal(both, rw.rotate(X, frequencies=axial))
+    first = np.stack([rows, rows])
+    np.testing.assert_array_equal(rw.rotate(X, np.moveaxis(first, 0, -1), frequencies=axial), both)
+
+
 @makers
 def test_positions_alone_must_have_one_coordinate_an_axis(maker: str) -> None:
-    message = r"^positions must have a last axis of length 2, .* got shape \(6,\)$"
+    message = r"^positions must have a last axis of length 2, .* got shape \(6,\); where they are "
     with pytest.raises(ValueError, match=message):
-        MAKERS[maker](range(6), frequencies=rw.frequencies.axial(8))
+        MAKERS[maker](np.arange(6), frequencies=rw.frequencies.axial(8))
 
 
 @turners
 def test_positions_on_axes_must_fit_the_rows(turner: str) -> None:
     function, name = TURNERS[turner]
-    message = rf"^{name} must have no axis, .* got shape \(5,\)"
+    message = rf"^{name} must have no axis before its coordinates, .* got shape \(5, 2\)$"
     with pytest.raises(ValueError, match=message):
         function(X, np.zeros((5, 2)), frequencies=rw.frequencies.axial(8))
+    message = rf"got shape \(3, 2\); for axis 0 of x write {name}\[:, None, :\]$"
+    with pytest.raises(ValueError, match=message):
+        function(X, np.zeros((3, 2)), frequencies=rw.frequencies.axial(8))
 
 
 # Tables

@@ -112,7 +112,7 @@ def test_a_number_of_threads_out_of_range_is_refused(n: int) -> None:
     with pytest.raises(ValueError, match=f"n must be an integer from 1 to 1024, got {n}$"):
         rw.set_num_threads(n)
     with pytest.raises(ValueError, match=f"n must be an integer from 1 to 1024, got {n}$"):
-        rw.num_threads(n).__enter__()
+        rw.num_threads(n)
 
 
 @pytest.mark.parametrize("n", [2.0, "2", None, 2j], ids=repr)
@@ -121,7 +121,7 @@ def test_a_number_of_threads_that_is_no_integer_is_refused(n: Any) -> None:
     with pytest.raises(TypeError, match="n must be an integer, got"):
         rw.set_num_threads(n)
     with pytest.raises(TypeError, match="n must be an integer, got"):
-        rw.num_threads(n).__enter__()
+        rw.num_threads(n)
     assert rw.get_num_threads() == before
 
 

@@ -70,6 +70,7 @@ def test_base_is_10000_unless_it_is_said() -> None:
     assert linear(6, factor=2.0) == linear(6, factor=2.0, base=10000.0)
     assert axial(8) == axial(8, base=10000.0)
     assert mrope(8, sections=(2, 2)) == mrope(8, sections=(2, 2), base=10000.0)
+    assert mrope(8, sections=(2, 2)) == mrope(8, sections=np.array([2, 2]))
 
 
 def test_other_bases_are_those_of_their_papers() -> None:

@@ -1,6 +1,7 @@
 """Positional encodings and attention for NumPy."""
 
 from importlib import import_module
+from importlib.util import find_spec
 from types import ModuleType
 
 from ropewalk import frequencies
@@ -46,9 +47,7 @@ __all__ = [
     "bias",
     "binary_encoding",
     "convert_pairing",
-    "dask",
     "embed",
-    "explorer",
     "frequencies",
     "geometry",
     "get_num_threads",
@@ -61,7 +60,6 @@ __all__ = [
     "multi_head_attention_weights",
     "num_threads",
     "phases",
-    "plot",
     "position_kernel",
     "properties",
     "quarter_turn",
@@ -82,8 +80,12 @@ __all__ = [
 ]
 
 
+# Modules of the extras, and what each needs.
+_NEEDED = {"dask": "dask", "explorer": "anywidget", "plot": "matplotlib"}
+
+
 def __getattr__(name: str) -> ModuleType:
-    if name in {"articles", "bias", "dask", "explorer", "geometry", "plot", "properties"}:
+    if name in {"articles", "bias", "geometry", "properties", *_NEEDED}:
         # Loaded when first asked for.
         return import_module(f"ropewalk.{name}")
     msg = f"module 'ropewalk' has no attribute {name!r}"
@@ -91,4 +93,4 @@ def __getattr__(name: str) -> ModuleType:
 
 
 def __dir__() -> list[str]:
-    return __all__
+    return sorted([*__all__, *(name for name, needed in _NEEDED.items() if find_spec(needed))])

@@ -58,13 +58,20 @@ def even_width(array: NDArray[Any], hint: str = "", *, name: str = "x") -> int:
 
 
 def check_rows_fit(
-    name: str, shape: tuple[int, ...], array: NDArray[Any], pairs: tuple[int, ...] = ()
+    name: str,
+    shape: tuple[int, ...],
+    array: tuple[int, ...],
+    last: tuple[int, ...] = (),
+    *,
+    each: str = "pairs",
+    of: str = "x",
 ) -> None:
-    """Refuse positions of a shape that does not say which row of `x` each belongs to.
+    """Refuse positions of a shape that does not say which row of an array each belongs to.
 
-    The same of tables, which have an axis of pairs behind those axes.
+    The same of tables, which have an axis of pairs behind those axes, and of positions on several
+    axes.
     """
-    rows = array.shape[:-1]
+    rows = array[:-1]
     if not shape:
         return
     if len(shape) == 1 and rows and shape[0] in {1, rows[-1]}:
@@ -72,9 +79,9 @@ def check_rows_fit(
     if len(shape) == len(rows) and all(a in {1, b} for a, b in zip(shape, rows, strict=True)):
         return
     msg = (
-        f"{name} must have no axis{' before its pairs' if pairs else ''}, one as long as axis -2 "
-        f"of x, or as many as x before its last one, each as long or 1, for x of shape "
-        f"{array.shape}; got shape {shape + pairs}"
+        f"{name} must have no axis{f' before its {each}' if last else ''}, one as long as axis -2 "
+        f"of {of}, or as many as {of} before its last one, each as long or 1, for {of} of shape "
+        f"{array}; got shape {shape + last}"
     )
     axes: list[int] = []
     for length in shape:
@@ -83,9 +90,10 @@ def check_rows_fit(
     if len(axes) == len(shape):
         if shape[-1] in {1, rows[-1]}:  # where several axes are as long: that of the sequence
             axes[-1] = len(rows) - 1
-        index = [":" if axis in axes else "None" for axis in range(len(rows))] + [":"] * len(pairs)
+        index = [":" if axis in axes else "None" for axis in range(len(rows))] + [":"] * len(last)
         which = "axis" if len(axes) == 1 else "axes"
-        msg += f"; for {which} {' and '.join(map(str, axes))} of x write {name}[{', '.join(index)}]"
+        numbers = " and ".join(map(str, axes))
+        msg += f"; for {which} {numbers} of {of} write {name}[{', '.join(index)}]"
     raise ValueError(msg)
 
 
@@ -127,13 +135,33 @@ def positions(
         _refuse_position(name, core.reshape(-1)[bad])
     if axes == 1:
         return core, array.shape
-    if array.shape[-1:] != (axes,):
+    if isinstance(values, range):  # has one for each token, as many as there may be
         msg = (
-            f"{name} must have a last axis of length {axes}, one position on each axis of the "
-            f"frequencies, got shape {array.shape}"
+            f"{name} must have a position on each of {axes} axes for every token, got {values}; "
+            + _same_on_all(name, axes)
         )
         raise ValueError(msg)
+    check_coordinates(name, array.shape, axes)
     return core, array.shape[:-1]
+
+
+def check_coordinates(name: str, shape: tuple[int, ...], axes: int) -> None:
+    """Refuse positions on several axes that have not one for each of them along their last axis."""
+    if shape[-1:] == (axes,):
+        return
+    msg = (
+        f"{name} must have a last axis of length {axes}, one position on each axis of the "
+        f"frequencies, got shape {shape}"
+    )
+    if shape[:1] == (axes,):
+        msg += f"; where the first axis is that write np.moveaxis({name}, 0, -1)"
+    else:
+        msg += f"; {_same_on_all(name, axes)}"
+    raise ValueError(msg)
+
+
+def _same_on_all(name: str, axes: int) -> str:
+    return f"where they are the same on all axes write np.stack([{name}] * {axes}, axis=-1)"
 
 
 def listed(rows: range | NDArray[Any]) -> NDArray[Any]:

@@ -342,6 +342,12 @@ def _head_dim(text: Mapping[str, Any], family: dict[str, Any], layer_type: str |
             msg = f"head_dim is missing, and so is {keys[0]}"
             raise ValueError(msg)
         sizes.append(_options.positive_integer(keys[0], size, 2**40))
+    if sizes[0] % sizes[1]:
+        msg = (
+            "hidden_size must be a multiple of num_attention_heads where head_dim is missing, got "
+            f"{sizes[0]} and {sizes[1]}"
+        )
+        raise ValueError(msg)
     return sizes[0] // sizes[1]
 
 
@@ -406,4 +412,8 @@ def _on_axes(shared: Frequencies, family: dict[str, Any], rope: Mapping[str, Any
     if axes is not None and interleaved != (axes == "interleaved"):
         msg = f"mrope_interleaved must not be {interleaved} in {family['name']!r}"
         raise ValueError(msg)
-    return frequencies.mrope(sections=sections, interleaved=interleaved, frequencies=shared)
+    dealt = frequencies.mrope(sections=sections, interleaved=interleaved, frequencies=shared)
+    if axes is not None and dealt.axes != 3:
+        msg = f"mrope_section must be three numbers in {family['name']!r}, got {sections!r}"
+        raise ValueError(msg)
+    return dealt

@@ -454,7 +454,10 @@ def position_kernel(
 
 
 def grid_positions(
-    shape: Sequence[int], /, *, normalise: Literal["separate", "min", "max"] | None = None
+    shape: Sequence[int] | NDArray[np.integer],
+    /,
+    *,
+    normalise: Literal["separate", "min", "max"] | None = None,
 ) -> NDArray[Any]:
     r"""Positions of the cells of a grid, one coordinate an axis.
 
@@ -508,8 +511,8 @@ def grid_positions(
     >>> rw.grid_positions((1, 4), normalise="separate")[0, :, 1]
     array([-0.75, -0.25,  0.25,  0.75])
     """
-    if not isinstance(shape, Sequence):  # what a type checker would have said
-        msg = f"shape must be a sequence of integers, got {shape!r}"  # type: ignore[unreachable]
+    if not isinstance(shape, Sequence) and np.ndim(shape) != 1:
+        msg = f"shape must be a sequence of integers, got {shape!r}"
         raise TypeError(msg)
     sizes = [_options.context_length("each length of shape", n) for n in shape]
     if not 1 <= len(sizes) <= LARGEST_GRID_AXES:

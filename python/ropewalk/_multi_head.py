@@ -376,8 +376,10 @@ def _attended(
             msg = f"{name} need rotary, which says how they turn queries and keys, got None"
             raise ValueError(msg)
     else:
-        arrays[0] = _turned(query, rotary, "positions", positions, options.get("offset"))
-        arrays[1] = _turned(arrays[1], rotary, "key_positions", key_positions, None)
+        of_query, of_key = projections[:2]
+        offset = options.get("offset")
+        arrays[0] = _turned(query, of_query, rotary, "positions", positions, offset)
+        arrays[1] = _turned(arrays[1], of_key, rotary, "key_positions", key_positions, None)
     if all(array.ndim == 3 for array in arrays):  # heads alone are no grouped heads
         arrays = [array[None] for array in arrays]
         return np.asarray(attend(*arrays, **options)[0])
@@ -431,6 +433,7 @@ def _projected(
 
 def _turned(
     heads: NDArray[Any],
+    projection: Projection,
     rotary: object,
     name: str,
     positions: ArrayLike | range | None,
@@ -454,7 +457,9 @@ def _turned(
             positions = np.stack([positions] * axes, axis=-1)
     if positions is not None:
         _, shape = _arrays.positions(name, positions, axes)
-        _arrays.check_rows_fit(name, shape, heads[..., 0, :, :])
+        of, x, *_ = projection
+        on_axes = (axes,) if axes > 1 else ()
+        _arrays.check_rows_fit(name, shape, np.shape(x), on_axes, each="coordinates", of=of)
         if len(shape) > 1 and heads.ndim > 3:  # all heads share them
             positions = np.expand_dims(positions, len(shape) - 1)
     return rotate(heads, positions, **options)

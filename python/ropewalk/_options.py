@@ -66,13 +66,14 @@ def even_dim(value: object) -> int:
 
 def _number(name: str, value: object) -> float:
     """Return `value` as a float, infinite where it is too large for one; True is no number."""
-    if isinstance(value, _BOOLEANS) or not isinstance(value, _NUMBERS):
+    number = value[()] if isinstance(value, np.ndarray) and value.ndim == 0 else value
+    if isinstance(number, _BOOLEANS) or not isinstance(number, _NUMBERS):
         msg = f"{name} must be a real number, got {shown(value)}"
         raise TypeError(msg)
     try:
-        return float(value)
+        return float(number)
     except OverflowError:
-        return math.inf if value > 0 else -math.inf
+        return math.inf if number > 0 else -math.inf
 
 
 def finite_number(name: str, value: object) -> float:

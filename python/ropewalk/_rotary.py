@@ -353,7 +353,8 @@ def _rotated(
     else:
         rows, shape = _arrays.positions(name, positions, turning.axes)
         if shape:
-            _arrays.check_rows_fit(name, shape, data)
+            on_axes = (turning.axes,) if turning.axes > 1 else ()
+            _arrays.check_rows_fit(name, shape, data.shape, on_axes, each="coordinates")
     result, source, target = _results.row_result("x", data, out, positions, rows)
     if not target.size:
         return result
@@ -468,7 +469,7 @@ def rotate_by(
         msg = f"rotary_dim must be {width}, twice the pairs of cosines, got {rotary_dim}"
         raise ValueError(msg)
     *rows, pairs = cosine_table.shape
-    _arrays.check_rows_fit("cosines", tuple(rows), data, (pairs,))
+    _arrays.check_rows_fit("cosines", tuple(rows), data.shape, (pairs,))
     tables = cosines, sines, cosine_table, sine_table
     result, source, target = _results.row_result("x", data, out, *tables)
     if not target.size:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from typing import Any
 
@@ -104,14 +104,18 @@ def get_num_threads() -> int:
     return n
 
 
-@contextmanager
-def num_threads(n: int, /) -> Iterator[None]:
+def num_threads(n: int, /) -> AbstractContextManager[None]:
     """Limit the threads of the calls inside a ``with`` block.
 
     Parameters
     ----------
     n : int
         From 1 to 1024.
+
+    Returns
+    -------
+    context manager
+        For one block.
 
     Raises
     ------
@@ -136,7 +140,12 @@ def num_threads(n: int, /) -> Iterator[None]:
     ...     rw.get_num_threads()
     1
     """
-    token = _block_threads.set(_options.positive_integer("n", n, MOST_THREADS))
+    return _limited(_options.positive_integer("n", n, MOST_THREADS))
+
+
+@contextmanager
+def _limited(n: int) -> Iterator[None]:
+    token = _block_threads.set(n)
     try:
         yield
     finally:

@@ -137,8 +137,10 @@ def multi_head_attention(
         if positions is None and offset is not None:
             names[0], positions = "offset", _continued(offset, of_heads[0], axes)
         of_heads[:2] = [
-            rotate(x, _of_all_heads(name, at, axes, x), **turning)
-            for name, x, at in zip(names, of_heads, (positions, key_positions), strict=False)
+            rotate(x, _of_all_heads(name, at, axes, rows[of].shape, of), **turning)
+            for name, of, x, at in zip(
+                names, rows, of_heads, (positions, key_positions), strict=False
+            )
         ]
     if all(x.ndim == 3 for x in of_heads):  # heads alone are no grouped heads
         output = attention(*(x[None] for x in of_heads), **options)[0]
@@ -167,12 +169,13 @@ def _of_all_heads(
     name: str,
     positions: da.Array | ArrayLike | range | None,
     axes: tuple[int, ...],
-    heads: da.Array,
+    array: tuple[int, ...],
+    of: str,
 ) -> da.Array | range | None:
     """Return positions with an axis for the heads, where they have one for each row of a batch."""
     if positions is None:
         return None
-    rows = positions_of_rows(name, positions, axes, heads[..., 0, :, :])
+    rows = positions_of_rows(name, positions, axes, array, of=of)
     if isinstance(rows, range) or rows.ndim <= 1 + len(axes):
         return rows
     return da.stack([rows], axis=-2 - len(axes))

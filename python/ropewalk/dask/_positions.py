@@ -173,7 +173,7 @@ def rotate(
     empty = rw.rotate(empty, np.zeros(axes), **options)
     data = data.rechunk({-1: -1})
     labels = leading_axes(data.ndim)
-    rows = positions_of_rows("positions", positions, axes, data)
+    rows = positions_of_rows("positions", positions, axes, data.shape)
     if isinstance(rows, range):
         edges = itertools.accumulate(data.chunks[-2][:-1], initial=0)
         firsts = [rows.start + rows.step * edge for edge in edges]
@@ -218,16 +218,19 @@ def positions_of_rows(
     name: str,
     positions: da.Array | ArrayLike | range,
     axes: tuple[int, ...],
-    x: da.Array,
+    array: tuple[int, ...],
+    *,
+    of: str = "x",
 ) -> da.Array | range:
-    """Return positions that fit the rows of `x`: a range of one for each, or in chunks."""
+    """Return positions that fit the rows of an array: a range of one for each, or in chunks."""
     if isinstance(positions, range) and not axes:  # however long, it takes no memory
         _, shape = _arrays.positions(name, positions)
-        _arrays.check_rows_fit(name, shape, x)
-        if shape == x.shape[-2:-1]:
+        _arrays.check_rows_fit(name, shape, array, of=of)
+        if shape == array[-2:-1]:
             return positions
     rows = _in_chunks(name, positions, axes)
-    _arrays.check_rows_fit(name, rows.shape[: rows.ndim - len(axes)], x)
+    shape = rows.shape[: rows.ndim - len(axes)]
+    _arrays.check_rows_fit(name, shape, array, axes, each="coordinates", of=of)
     return rows
 
 
@@ -247,12 +250,8 @@ def _in_chunks(
         return da.asarray(_arrays.listed(checked).reshape(shape + axes))
     rows = in_chunks(name, positions)
     _arrays.positions(name, np.empty(0, rows.dtype))  # refuses a dtype
-    if axes and rows.shape[-1:] != axes:
-        msg = (
-            f"{name} must have a last axis of length {axes[0]}, one position on each axis of "
-            f"the frequencies, got shape {rows.shape}"
-        )
-        raise ValueError(msg)
+    if axes:
+        _arrays.check_coordinates(name, rows.shape, *axes)
     return rows.rechunk({-1: -1}) if axes else rows
 
 

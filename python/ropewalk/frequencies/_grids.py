@@ -7,7 +7,7 @@ from decimal import Decimal, localcontext
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from ropewalk import _arrays, _options
 from ropewalk.frequencies._frequencies import (
@@ -28,7 +28,7 @@ def axial(
     /,
     *,
     axes: int | None = None,
-    sections: Sequence[int] | None = None,
+    sections: Sequence[int] | NDArray[np.integer] | None = None,
     layout: Layout = "restarted",
     turns: bool = False,
     base: float = 10000.0,
@@ -150,7 +150,7 @@ def mrope(
     dim: int | None = None,
     /,
     *,
-    sections: Sequence[int],
+    sections: Sequence[int] | NDArray[np.integer],
     interleaved: bool = False,
     base: float | None = None,
     frequencies: Frequencies | None = None,
@@ -321,9 +321,9 @@ def _axes(value: int) -> int:
     return axes
 
 
-def _sections(values: Sequence[int], pairs: int) -> list[int]:
-    if not isinstance(values, Sequence):  # what a type checker would have said
-        msg = f"sections must be a sequence of integers, got {values!r}"  # type: ignore[unreachable]
+def _sections(values: Sequence[int] | NDArray[np.integer], pairs: int) -> list[int]:
+    if not isinstance(values, Sequence) and np.ndim(values) != 1:
+        msg = f"sections must be a sequence of integers, got {values!r}"
         raise TypeError(msg)
     sizes = [_options.positive_integer("sections", value, pairs) for value in values]
     if not 2 <= len(sizes) <= LARGEST_AXES:

@@ -296,7 +296,8 @@ def clipped(
     dim : int
         Width of the encoding, twice the number of pairs; even, from 2 to 2**20.
     pairs : int, default 20
-        How many frequencies are faded, from 1 to ``dim // 2``.
+        How many frequencies are faded, from 1 to ``dim // 2``; the default is for widths of 40 and
+        more.
     hard : bool, default False
         Set them to 0 instead.
     base : float, default 10000.0
