@@ -176,13 +176,13 @@ void hide_outside(const Tile<T>& tile, std::int64_t first, std::int64_t last, co
 template <class S, class T>
 class Cap {
   public:
-    explicit Cap(T cap) : cap_(S::all(cap)), minus_two_(S::all(T{-2} / cap)) {}
+    explicit Cap(T cap) : cap_(S::all(cap)), inverse_(S::all(T{1} / cap)) {}
     VectorOf<S, T> of(VectorOf<S, T> logit) const {
-        return S::mul(cap_, hyperbolic_tangent<S, T>(logit, minus_two_));
+        return S::mul(cap_, hyperbolic_tangent<S>(S::mul(logit, inverse_)));
     }
 
   private:
-    VectorOf<S, T> cap_, minus_two_;
+    VectorOf<S, T> cap_, inverse_;
 };
 
 template <class S, class T>

@@ -159,7 +159,7 @@ class ScaledDown {
   public:
     ScaledDown() = default;
     ScaledDown(const Scale& scale, F32 some, float top) : scale_(scale) {
-        const F32 shift = S::sub(Power<S, float>::whole(scale.logit(some)), S::all(top));
+        const F32 shift = S::sub(power_of_two<S, float>(scale.logit(some)), S::all(top));
         const auto x = [&](float n) { // whose power is 2^n
             const F32 ln_2 = S::all(0x1.62e43p-1F);
             return scale.of_logit(S::mul(S::add(shift, S::all(n)), ln_2));

@@ -230,10 +230,17 @@ struct Simd {
             rows[i + 4] = {high[i], high[i + 4]};
         }
     }
-    // v 2^n, exact; n is whole, and 2^n and the result are normal numbers. NaN where v is.
-    static F32 scale(F32 v, F32 n) {
-        return {_mm256_mul_ps(v.low, power(n.low)), _mm256_mul_ps(v.high, power(n.high))};
+    static F32 size(F32 v) {
+        const __m256 sign = _mm256_set1_ps(-0.0F);
+        return {_mm256_andnot_ps(sign, v.low), _mm256_andnot_ps(sign, v.high)};
     }
+    // v, which is not negative, with the sign of x.
+    static F32 with_sign(F32 v, F32 x) {
+        const __m256 sign = _mm256_set1_ps(-0.0F);
+        return {_mm256_or_ps(v.low, _mm256_and_ps(x.low, sign)),
+                _mm256_or_ps(v.high, _mm256_and_ps(x.high, sign))};
+    }
+    // v 2^n, exact; n is whole, and 2^n and the result are normal numbers. NaN where v is.
     static F64 scale(F64 v, F64 n) {
         return {_mm256_mul_pd(v.low, power(n.low)), _mm256_mul_pd(v.high, power(n.high))};
     }
@@ -253,6 +260,15 @@ struct Simd {
         const auto half = [&](__m256i i) {
             const __m256i entries = _mm256_permutevar8x32_epi32(eight, i);
             return _mm256_castsi256_ps(_mm256_add_epi32(entries, _mm256_slli_epi32(i, 20)));
+        };
+        return {half(bits(v).low), half(bits(v).high)};
+    }
+    // table[i % 16], of the same i.
+    static F32 look_up(const float (&table)[16], F32 v) {
+        const auto half = [&](__m256i i) {
+            const __m256 first = _mm256_permutevar8x32_ps(_mm256_loadu_ps(table), i);
+            const __m256 second = _mm256_permutevar8x32_ps(_mm256_loadu_ps(table + 8), i);
+            return _mm256_blendv_ps(first, second, _mm256_castsi256_ps(_mm256_slli_epi32(i, 28)));
         };
         return {half(bits(v).low), half(bits(v).high)};
     }
@@ -626,12 +642,7 @@ struct Simd {
         return {_mm256_andnot_pd(_mm256_cmp_pd(x.low, least.low, _CMP_LT_OQ), v.low),
                 _mm256_andnot_pd(_mm256_cmp_pd(x.high, least.high, _CMP_LT_OQ), v.high)};
     }
-    // 2^n: n + 1.5 2^23 (2^52) has n in its last bits, which become the exponent.
-    static __m256 power(__m256 n) {
-        const __m256i word = _mm256_castps_si256(_mm256_add_ps(n, _mm256_set1_ps(0x1.8p23F)));
-        const __m256i one = _mm256_castps_si256(_mm256_set1_ps(1.0F));
-        return _mm256_castsi256_ps(_mm256_add_epi32(_mm256_slli_epi32(word, 23), one));
-    }
+    // 2^n: n + 1.5 2^52 has n in its last bits, which become the exponent.
     static __m256d power(__m256d n) {
         const __m256i word = _mm256_castpd_si256(_mm256_add_pd(n, _mm256_set1_pd(0x1.8p52)));
         const __m256i one = _mm256_castpd_si256(_mm256_set1_pd(1.0));

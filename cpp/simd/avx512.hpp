@@ -164,8 +164,13 @@ struct Simd {
             rows[j + 6] = _mm512_shuffle_f64x2(b, d, 0b11011101);
         }
     }
+    static F32 size(F32 v) { return _mm512_abs_ps(v); }
+    // v, which is not negative, with the sign of x.
+    static F32 with_sign(F32 v, F32 x) {
+        const U32 sign = bits(_mm512_set1_ps(-0.0F));
+        return _mm512_castsi512_ps(_mm512_ternarylogic_epi32(bits(v), bits(x), sign, 0xf8));
+    }
     // v 2^n, exact; n is whole, and 2^n and the result are normal numbers. NaN where v is.
-    static F32 scale(F32 v, F32 n) { return _mm512_scalef_ps(v, n); }
     static F64 scale(F64 v, F64 n) { return _mm512_scalef_pd(v, n); }
     // The same, but 0 in the lanes where x is below least, whatever v and n are there: to make a
     // number below the normal ones takes some processors a hundred times as long.
@@ -182,6 +187,10 @@ struct Simd {
                                    _mm256_loadu_si256(reinterpret_cast<const __m256i*>(table)));
         const U32 entries = _mm512_permutexvar_epi32(i, _mm512_shuffle_i64x2(eight, eight, 0x44));
         return _mm512_castsi512_ps(_mm512_add_epi32(entries, _mm512_slli_epi32(i, 20)));
+    }
+    // table[i % 16], of the same i.
+    static F32 look_up(const float (&table)[16], F32 v) {
+        return _mm512_permutexvar_ps(bits(v), _mm512_loadu_ps(table));
     }
     // Lanes 0 .. 7 and 8 .. 15.
     static F64 widen_low(F32 v) { return _mm512_cvtps_pd(_mm512_castps512_ps256(v)); }

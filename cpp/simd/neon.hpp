@@ -277,10 +277,15 @@ struct Simd {
                 rows[j] = t[j];
         }
     }
-    // v 2^n, exact; n is whole, and 2^n and the result are normal numbers. NaN where v is.
-    static F32 scale(F32 v, F32 n) {
-        return each<F32>([&](int i) { return vmulq_f32(v.part[i], power(n.part[i])); });
+    static F32 size(F32 v) {
+        return each<F32>([&](int i) { return vabsq_f32(v.part[i]); });
     }
+    // v, which is not negative, with the sign of x.
+    static F32 with_sign(F32 v, F32 x) {
+        const uint32x4_t sign = vdupq_n_u32(0x80000000);
+        return each<F32>([&](int i) { return vbslq_f32(sign, x.part[i], v.part[i]); });
+    }
+    // v 2^n, exact; n is whole, and 2^n and the result are normal numbers. NaN where v is.
     static F64 scale(F64 v, F64 n) {
         return each<F64>([&](int i) { return vmulq_f64(v.part[i], power(n.part[i])); });
     }
@@ -300,12 +305,19 @@ struct Simd {
             {vreinterpretq_u8_u32(vld1q_u32(table)), vreinterpretq_u8_u32(vld1q_u32(table + 4))}};
         return each<F32>([&](int part) {
             const uint32x4_t i = bits(v).part[part];
-            // The places of an entry's four bytes.
-            const uint32x4_t places =
-                vmlaq_n_u32(vdupq_n_u32(0x03020100), vandq_u32(i, vdupq_n_u32(7)), 0x04040404);
-            const uint8x16_t entries = vqtbl2q_u8(eight, vreinterpretq_u8_u32(places));
+            const uint8x16_t entries = vqtbl2q_u8(eight, places_of<7>(i));
             return vreinterpretq_f32_u32(
                 vaddq_u32(vreinterpretq_u32_u8(entries), vshlq_n_u32(i, 20)));
+        });
+    }
+    // table[i % 16], of the same i.
+    static F32 look_up(const float (&table)[16], F32 v) {
+        const uint8x16x4_t sixteen = {{vreinterpretq_u8_f32(vld1q_f32(table)),
+                                       vreinterpretq_u8_f32(vld1q_f32(table + 4)),
+                                       vreinterpretq_u8_f32(vld1q_f32(table + 8)),
+                                       vreinterpretq_u8_f32(vld1q_f32(table + 12))}};
+        return each<F32>([&](int part) {
+            return vreinterpretq_f32_u8(vqtbl4q_u8(sixteen, places_of<15>(bits(v).part[part])));
         });
     }
     // Lanes 0 .. 7 and 8 .. 15.
@@ -503,12 +515,13 @@ struct Simd {
                  vzip1q_f64(a.part[i + 1], b.part[i + 1]),
                  vzip2q_f64(a.part[i + 1], b.part[i + 1])}};
     }
-    // 2^n: n + 1.5 2^23 (2^52) has n in its last bits, which become the exponent.
-    static float32x4_t power(float32x4_t n) {
-        const uint32x4_t word = vreinterpretq_u32_f32(vaddq_f32(n, vdupq_n_f32(0x1.8p23F)));
-        return vreinterpretq_f32_u32(
-            vaddq_u32(vshlq_n_u32(word, 23), vreinterpretq_u32_f32(vdupq_n_f32(1.0F))));
+    // The places of the four bytes of entry i % (last + 1) of a table.
+    template <int last>
+    static uint8x16_t places_of(uint32x4_t i) {
+        return vreinterpretq_u8_u32(
+            vmlaq_n_u32(vdupq_n_u32(0x03020100), vandq_u32(i, vdupq_n_u32(last)), 0x04040404));
     }
+    // 2^n: n + 1.5 2^52 has n in its last bits, which become the exponent.
     static float64x2_t power(float64x2_t n) {
         const uint64x2_t word = vreinterpretq_u64_f64(vaddq_f64(n, vdupq_n_f64(0x1.8p52)));
         return vreinterpretq_f64_u64(

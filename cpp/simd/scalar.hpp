@@ -176,16 +176,17 @@ struct Simd {
                 rows[j].at[i] = other;
             }
     }
-    // v 2^n, exact; n is whole, and 2^n and the result are normal numbers. NaN where v is.
-    static F32 scale(F32 v, F32 n) {
-        return each<F32>([&](int i) {
-            // n + 1.5 2^23 has n in its last bits, which become the exponent.
-            const auto word = __builtin_bit_cast(std::uint32_t, n.at[i] + 0x1.8p23F);
-            return v.at[i] * __builtin_bit_cast(float, (word << 23) + 0x3f800000);
-        });
+    static F32 size(F32 v) {
+        return each<F32>([&](int i) { return __builtin_fabsf(v.at[i]); });
     }
+    // v, which is not negative, with the sign of x.
+    static F32 with_sign(F32 v, F32 x) {
+        return each<F32>([&](int i) { return __builtin_copysignf(v.at[i], x.at[i]); });
+    }
+    // v 2^n, exact; n is whole, and 2^n and the result are normal numbers. NaN where v is.
     static F64 scale(F64 v, F64 n) {
         return each<F64>([&](int i) {
+            // n + 1.5 2^52 has n in its last bits, which become the exponent.
             const auto word = __builtin_bit_cast(std::uint64_t, n.at[i] + 0x1.8p52);
             return v.at[i] * __builtin_bit_cast(double, (word << 52) + 0x3ff0000000000000);
         });
@@ -206,6 +207,11 @@ struct Simd {
         return each<F32>([&](int lane) {
             return __builtin_bit_cast(float, table[i.at[lane] % 8] + (i.at[lane] << 20));
         });
+    }
+    // table[i % 16], of the same i.
+    static F32 look_up(const float (&table)[16], F32 v) {
+        const U32 i = bits(v);
+        return each<F32>([&](int lane) { return table[i.at[lane] % 16]; });
     }
     // Lanes 0 .. 7 and 8 .. 15.
     static F64 widen_low(F32 v) {

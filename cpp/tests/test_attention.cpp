@@ -501,6 +501,9 @@ void check() {
            "e^x is off by more than a unit and a tenth");
     expect(largest_error<T>(both_signs, tangents_there, tanh) < 3, "scalar",
            "tanh is off by three units");
+    expect(std::all_of(tangents_there.begin(), tangents_there.end(),
+                       [](T v) { return std::abs(v) <= 1; }),
+           "scalar", "tanh is above 1");
 
     const T infinity = std::numeric_limits<T>::infinity();
     const T nan = std::numeric_limits<T>::quiet_NaN();
