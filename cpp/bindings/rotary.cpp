@@ -4,7 +4,6 @@
 #include <optional>
 
 #include "bindings/bindings.hpp"
-#include "plans/encodings.hpp"
 
 namespace py = pybind11;
 

@@ -9,7 +9,7 @@
 namespace ropewalk {
 namespace {
 
-constexpr DoubleDouble two_pi{0x1.921fb54442d18p+2, 0x1.1a62633145c07p-52};
+constexpr DoubleDouble whole_turn{two_pi, two_pi_rest};
 
 DoubleDouble fast_two_sum(double larger, double smaller) {
     const double sum = larger + smaller;
@@ -83,7 +83,7 @@ SineCosine sine_cosine_of_remainder(DoubleDouble turns) {
     if (negative)
         turns = negated(turns);
     const int nearest = static_cast<int>(turns.high * 256 + 0.5);
-    DoubleDouble x = product(two_sum(turns.high - nearest / 256.0, turns.low), two_pi);
+    DoubleDouble x = product(two_sum(turns.high - nearest / 256.0, turns.low), whole_turn);
     x = fast_two_sum(x.high, x.low);
     DoubleDouble square = product(x, x);
     square = fast_two_sum(square.high, square.low);
@@ -112,7 +112,7 @@ SineCosine sine_cosine_of_remainder(DoubleDouble turns) {
 // those cannot tell it from a double it is taken for one, as it is where the frequency is 1 radian
 // and the position a fraction.
 SineCosine sine_cosine_of_tiny(DoubleDouble turns, int exponent) {
-    DoubleDouble x = product(turns, two_pi);
+    DoubleDouble x = product(turns, whole_turn);
     x = fast_two_sum(x.high, x.low);
     const double size = std::ldexp(x.high, exponent), square = size * size;
     if (std::fabs(x.low) <= 0x1p-100 * std::fabs(x.high))

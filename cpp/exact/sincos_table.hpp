@@ -4,6 +4,9 @@
 // clang-format off
 namespace {
 
+// 2 pi as a double and what it leaves.
+constexpr double two_pi = 0x1.921fb54442d18p+2, two_pi_rest = 0x1.1a62633145c07p-52;
+
 // Entry k: sine and cosine of k / 256 turn, each a double and what it leaves.
 constexpr double sincos_table[33][4] = {
     {0x0.0p+0, 0x0.0p+0,

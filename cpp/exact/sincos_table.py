@@ -20,6 +20,10 @@ print("""// Made by sincos_table.py with 300-bit arithmetic, and compared with i
 // clang-format off
 namespace {
 
+// 2 pi as a double and what it leaves.""")
+high, rest = pair(2 * pi).split(", ")
+print(f"constexpr double two_pi = {high}, two_pi_rest = {rest};")
+print("""
 // Entry k: sine and cosine of k / 256 turn, each a double and what it leaves.
 constexpr double sincos_table[33][4] = {""")
 for k in range(33):

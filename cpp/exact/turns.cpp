@@ -63,12 +63,12 @@ DoubleDouble leading_bits(const Words<N>& number, int& exponent) {
 template <int N>
 Angle nearest_quarter(Words<N> fraction, bool negative) {
     std::uint64_t& top = fraction.at[N - 1];
-    const std::uint64_t quarter = (top + (1ULL << 61)) >> 62; // 4 is a whole turn
+    const std::uint64_t quarter = (top + (1ULL << 61)) >> 62; // wraps: the last eighth is 0
     top -= quarter << 62;
     const bool below = (top >> 63) != 0;
     if (below)
         negate(fraction);
-    Angle angle{negative, static_cast<unsigned>(quarter & 3), 0, {}};
+    Angle angle{negative, static_cast<unsigned>(quarter), 0, {}};
     angle.remainder = leading_bits(fraction, angle.exponent);
     if (below)
         angle.remainder = {-angle.remainder.high, -angle.remainder.low};

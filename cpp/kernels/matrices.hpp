@@ -372,9 +372,10 @@ constexpr ropewalk::MatrixKernels matrices_of() {
          accumulate_seen_matrices<S, M, parts>, divide_matrices<S>, all_finite_matrices<S>}};
     if constexpr (parts == 1) {
         using BF16 = HalfData<S, BFloat16>;
-        of.round_rows[2] = round_rows<S, BF16, parts>;
-        of.tile_keys[2] = tile_keys<S, BF16, parts>;
-        of.turn_values[2] = turn_values<S, M, BF16, parts>;
+        constexpr int bfloat16 = static_cast<int>(ropewalk::Type::bfloat16);
+        of.round_rows[bfloat16] = round_rows<S, BF16, parts>;
+        of.tile_keys[bfloat16] = tile_keys<S, BF16, parts>;
+        of.turn_values[bfloat16] = turn_values<S, M, BF16, parts>;
     }
     return of;
 }

@@ -285,7 +285,7 @@ typename S::F32 divide(typename S::F32 a, typename S::F64 by) {
 }
 
 template <class S, class T>
-void weigh_row(const T* logits, std::int64_t keys, T maximum, double sum, T* weights) {
+void weights_of_row(const T* logits, std::int64_t keys, T maximum, double sum, T* weights) {
     using Vector = VectorOf<S, T>;
     constexpr int lanes = Lanes<S, T>::count;
     const Vector least = S::all(maximum);

@@ -105,6 +105,7 @@ struct Float32Writer {
     }
 };
 
+// As data are rounded (kernels/data.hpp), but that no value of a table is NaN.
 struct ToFloat16 {
     static constexpr int cut_bits = 13; // of float32's
     template <class S>

@@ -41,9 +41,6 @@ struct Quarters {
     }
 };
 
-// 2 pi as a double and what it leaves.
-constexpr double two_pi = 0x1.921fb54442d18p+2, two_pi_rest = 0x1.1a62633145c07p-52;
-
 // sin 2 pi t and cos 2 pi t for t = turns / 2^64. Polynomials in x^2, |x| <= pi / 4, fitted at
 // Chebyshev nodes: (sin x - x) / x^3 within 2.1e-17 and (cos x - 1 + x^2 / 2) / x^4 within 1.3e-18.
 template <class S>

@@ -269,7 +269,8 @@ template <class S, class Meanwhile, class Scale>
     }
 }
 
-constexpr std::int64_t most_rows = softmax_lanes, guessed_elements = 1024;
+using ropewalk::guessed_elements;
+constexpr std::int64_t most_rows = softmax_lanes;
 
 // Weights of up to most_rows whole rows, and their sums. The steps of rows follow each other: so a
 // row needs not wait for the one before.

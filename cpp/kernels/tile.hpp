@@ -108,7 +108,7 @@ struct AttentionKernels {
     LogitKernels<T> logits_of_many, logits_of_few;
     LaneKernels<T> lane;
     // weights = e^(logits - maximum) / sum, along one row
-    void (*weigh_row)(const T* logits, std::int64_t keys, T maximum, double sum, T* weights);
+    void (*weights_of_row)(const T* logits, std::int64_t keys, T maximum, double sum, T* weights);
 };
 
 // Attention in float32 to keys and values that are matrices of bfloat16, sixteen rows of 32
@@ -129,6 +129,12 @@ struct MatrixKernels {
     // Keys and values are packed so, and both strides whole matrices.
     TileKernels<float> many;
 };
+
+// Elements of which a softmax has a sum each, a vector of float32 or two of float64.
+inline constexpr int softmax_lanes = 16;
+
+// Those of a row from whose greatest that of all is guessed, where no rows came before.
+inline constexpr std::int64_t guessed_elements = 1024;
 
 // What softmax knows of the rows or columns of a task before: their greatest element, roughly, and
 // how much oftener than not that was too far from the greatest of the next ones. Results do not

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/data.hpp"
 #include "kernels/exponential.hpp"
 
 namespace {

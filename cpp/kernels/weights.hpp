@@ -7,11 +7,12 @@
 
 #include "kernels/data.hpp"
 #include "kernels/exponential.hpp"
+#include "kernels/tile.hpp"
 #include "kernels/two.hpp"
 
 namespace {
 
-constexpr int softmax_lanes = 16;
+using ropewalk::softmax_lanes;
 
 template <class S, class T>
 struct Sixteen;

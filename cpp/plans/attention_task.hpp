@@ -225,7 +225,7 @@ class TileTask {
             if (sum == 0)
                 std::fill_n(weights, a_.keys, T{0});
             else
-                tiling_.kernel().weigh_row(logits, a_.keys, maximum, sum, weights);
+                tiling_.kernel().weights_of_row(logits, a_.keys, maximum, sum, weights);
         }
     }
 

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 
-#include "plans/filling.hpp"
 #include "plans/frequencies.hpp"
 #include "plans/positions.hpp"
 #include "targets/kernels.hpp"

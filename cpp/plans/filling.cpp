@@ -65,7 +65,7 @@ Filling Filling::shifted(int by) const {
 }
 
 void Filling::fill_rows(std::int64_t begin, std::int64_t end, const Workspace& workspace) const {
-    const std::int64_t stride = group_pairs * (precision() == Precision::plain ? 2 : 4);
+    const std::int64_t stride = GroupedFrequencies::group_doubles(precision());
     double* const values = workspace.row();
     for (std::int64_t row = begin; row < end; ++row) {
         if (!is_origin(row)) // whose values need not be evaluated
@@ -81,7 +81,7 @@ bool Filling::has_one_pair() const {
 void Filling::fill_pair(std::int64_t begin, std::int64_t end) const {
     constexpr std::int64_t most = GroupedFrequencies::most_evaluated;
     alignas(64) double values[4 * most];
-    const std::int64_t stride = group_pairs * (precision() == Precision::plain ? 2 : 4);
+    const std::int64_t stride = GroupedFrequencies::group_doubles(precision());
     for (; begin < end; begin += most) {
         Filling row = part(begin, positions.part(begin, std::min(most, end - begin)));
         row.of_rows = true;

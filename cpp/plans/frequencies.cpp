@@ -42,7 +42,7 @@ void GroupedFrequencies::evaluate(const Positions& positions, std::int64_t index
                                   Precision precision, double factor, double* row) const {
     // Many groups a call, so that the processor can work at several at a time.
     std::uint64_t high[most_evaluated], low[most_evaluated];
-    const std::int64_t per_lane = precision == Precision::plain ? 2 : 4;
+    const std::int64_t per_lane = group_doubles(precision) / group_pairs;
     for (std::int64_t begin = 0; begin < lanes_; begin += most_evaluated) {
         const std::int64_t end = std::min(begin + most_evaluated, lanes_);
         for (int axis = 0; axis < axes_; ++axis) {

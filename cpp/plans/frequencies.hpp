@@ -28,8 +28,12 @@ class GroupedFrequencies {
                        std::int64_t count, int shift);
 
     std::int64_t groups() const { return lanes_ / group_pairs; }
+    // A sine and a cosine of each lane, each with what it leaves where they are precise.
+    static constexpr std::int64_t group_doubles(Precision precision) {
+        return group_pairs * (precision == Precision::plain ? 2 : 4);
+    }
     std::int64_t row_doubles(Precision precision) const {
-        return lanes_ * (precision == Precision::plain ? 2 : 4);
+        return groups() * group_doubles(precision);
     }
     // row = sine and cosine at positions[index], times the factor; lanes of the next row take the
     // next position, where there is one.

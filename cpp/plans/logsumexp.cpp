@@ -116,7 +116,7 @@ void logsumexp(const Kernels& kernels, const Softmax& given, double* logs, int t
     join_axes(s, result.strides);
     // Those of float64 would show the roundings of the sum everywhere.
     const bool directly = s.type != Type::float64;
-    const bool columns = has_columns(s, result.strides, side_by_side, s.x.step == 1 ? 24 : 48);
+    const bool columns = has_columns(s, result.strides, softmax_lanes, s.x.step == 1 ? 24 : 48);
     const SoftmaxElements<double> e(kernels, s);
     if (columns)
         return each_column(e, nullptr, threads, [&](auto& part, std::int64_t first) {

@@ -16,6 +16,7 @@
 #if defined(__linux__)
 #include <pthread.h>
 #include <sched.h>
+#include <unistd.h>
 #elif defined(__unix__) || defined(__APPLE__)
 #include <pthread.h>
 #endif
@@ -64,19 +65,29 @@ bool spin_until(Condition condition) {
 #if defined(__linux__)
 int this_processor() { return sched_getcpu(); }
 
+// Where workers may run: as the main thread, wherever the one may that started them, or calls.
+bool allowed_processors(cpu_set_t& all) {
+    return sched_getaffinity(getpid(), sizeof all, &all) == 0;
+}
+
+void go_anywhere() {
+    if (cpu_set_t all; allowed_processors(all))
+        sched_setaffinity(0, sizeof all, &all);
+}
+
 void leave(int processor) {
-    cpu_set_t allowed;
-    if (sched_getcpu() != processor || sched_getaffinity(0, sizeof allowed, &allowed) != 0)
+    cpu_set_t all;
+    if (sched_getcpu() != processor || !allowed_processors(all))
         return;
-    cpu_set_t others = allowed;
+    cpu_set_t others = all;
     CPU_CLR(static_cast<unsigned>(processor), &others);
     if (CPU_COUNT(&others) > 0 && sched_setaffinity(0, sizeof others, &others) == 0)
-        sched_setaffinity(0, sizeof allowed, &allowed);
+        sched_setaffinity(0, sizeof all, &all);
 }
 
 bool has_other_processors() {
-    cpu_set_t allowed;
-    return sched_getaffinity(0, sizeof allowed, &allowed) != 0 || CPU_COUNT(&allowed) > 1;
+    cpu_set_t all;
+    return !allowed_processors(all) || CPU_COUNT(&all) > 1;
 }
 
 // How long a thread has had a processor, up to now where it has one.
@@ -90,15 +101,16 @@ std::chrono::nanoseconds processor_time(std::thread& thread) {
 
 // From where it waits for a processor to this one, once that is free.
 void bring(std::thread& thread) {
-    cpu_set_t allowed, here;
+    cpu_set_t all, here;
     CPU_ZERO(&here);
     CPU_SET(static_cast<unsigned>(sched_getcpu()), &here);
-    if (sched_getaffinity(0, sizeof allowed, &allowed) == 0 &&
+    if (allowed_processors(all) &&
         pthread_setaffinity_np(thread.native_handle(), sizeof here, &here) == 0)
-        pthread_setaffinity_np(thread.native_handle(), sizeof allowed, &allowed);
+        pthread_setaffinity_np(thread.native_handle(), sizeof all, &all);
 }
 #else
 int this_processor() { return -1; }
+void go_anywhere() {}
 void leave(int) {}
 bool has_other_processors() { return false; }
 std::chrono::nanoseconds processor_time(std::thread&) { return Clock::now().time_since_epoch(); }
@@ -253,6 +265,7 @@ class Pool {
     }
 
     void serve(Worker& worker, std::uint64_t seen) {
+        go_anywhere();
         for (bool soon = true;;) { // whether calls follow each other that soon
             const auto called = [&] { return calls_.load(std::memory_order_acquire) != seen; };
             const Clock::time_point since = Clock::now();

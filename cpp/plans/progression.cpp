@@ -73,7 +73,7 @@ void Progression::fill_task(std::int64_t number, const Workspace& workspace) con
                                                         : filling_.kernels.turn_precise_row;
     const Kernels::Filling& kernel = filling_.kernel(stores_);
     const std::int64_t groups = grouped.groups(), width = grouped.row_doubles(precision);
-    const std::int64_t group_doubles = precision == Precision::plain ? 16 : 32;
+    const std::int64_t group_doubles = GroupedFrequencies::group_doubles(precision);
 
     double* const anchor = workspace.row();
     const std::int64_t start = (task_of(index_) + number) * task_blocks_ * block_rows;

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "plans/filling.hpp"
 #include "plans/frequencies.hpp"
 #include "plans/positions.hpp"
 #include "targets/kernels.hpp"

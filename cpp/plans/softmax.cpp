@@ -120,81 +120,114 @@ void each_run(std::int64_t rows, std::int64_t length, bool gapless, Function fun
         function(row, length);
 }
 
-// Rows from that index on, along the last axis; returns how many. What is masked, of another type,
+// Rows of a task from an index on, along the last axis, as kernels take them and where they are.
+template <class T>
+class TaskRows {
+  public:
+    TaskRows(const SoftmaxElements<T>& e, const Strided<void>& y, std::int64_t index,
+             const SoftmaxRoom<T>& room)
+        : e_(e), s_(e.asked), y_(y), index_(index), room_(room) {}
+
+    template <class Array>
+    auto row_of(const Array& array, std::int64_t row) const {
+        return e_.at(array, offset_of(s_.leading, array, index_) + row * stride(array));
+    }
+    template <class Array>
+    std::int64_t stride(const Array& array) const {
+        return s_.leading.empty() ? 0 : array.strides.back();
+    }
+    // Bytes of the mask, or null.
+    const std::uint8_t* counts(std::int64_t row) const {
+        if (s_.mask.data == nullptr)
+            return nullptr;
+        const auto* const from = s_.mask.data + offset_of(s_.leading, s_.mask, index_ + row);
+        if (s_.mask.step == 1)
+            return from;
+        copy_apart<std::uint8_t>(from, s_.mask.step, room_.counts, 1, s_.length);
+        return room_.counts;
+    }
+    // Of x, as elements that count, one behind another.
+    void gather(std::int64_t rows, T* to) const {
+        each_run(rows, s_.length, gapless(s_.x) && gapless(s_.mask),
+                 [&](std::int64_t row, std::int64_t count) {
+                     T* const elements = to + row * s_.length;
+                     const void* from = row_of(s_.x, row);
+                     if (s_.x.step != 1) {
+                         void* const packed = e_.plain() ? elements : room_.packed;
+                         copy_apart(e_.bytes, from, s_.x.step, packed, 1, count);
+                         from = packed;
+                     }
+                     if (from != elements)
+                         e_.read(from, counts(row), count, elements);
+                 });
+    }
+    // What a mask leaves out is 0 in rows of NaN, too.
+    void hide(std::int64_t rows, T* shares, std::int64_t apart) const {
+        for (std::int64_t row = 0; row < rows; ++row, shares += apart)
+            if (std::isnan(shares[0]))
+                e_.kernel().hide(shares, counts(row), s_.length, T{0}, shares);
+    }
+    // To y, from one behind another.
+    void scatter(T* from, std::int64_t rows) const {
+        each_run(rows, s_.length, gapless(y_), [&](std::int64_t row, std::int64_t count) {
+            T* const shares = from + row * s_.length;
+            if (y_.step == 1)
+                return e_.write(shares, nullptr, count, row_of(y_, row));
+            const void* packed = shares;
+            if (!e_.as_computed()) {
+                e_.write(shares, nullptr, count, room_.packed);
+                packed = room_.packed;
+            }
+            copy_apart(e_.bytes, packed, 1, row_of(y_, row), y_.step, count);
+        });
+    }
+
+  private:
+    template <class Array>
+    bool gapless(const Array& array) const {
+        return array.data == nullptr || (array.step == 1 && stride(array) == s_.length);
+    }
+
+    const SoftmaxElements<T>& e_;
+    const Softmax& s_;
+    const Strided<void>& y_;
+    std::int64_t index_;
+    const SoftmaxRoom<T>& room_;
+};
+
+// Shares of rows from that index on; returns of how many. What is masked, of another type,
 // streamed, or has gaps is made in memory of ours, as many as the first cache holds, or one.
 template <class T>
-std::int64_t rows_at_once(const SoftmaxElements<T>& e, const Strided<void>& y, std::int64_t index,
-                          std::int64_t end, const SoftmaxRoom<T>& room, Guess& guess,
-                          StreamedRows<T>* streamed, Ahead ahead) {
+std::int64_t share_rows(const SoftmaxElements<T>& e, const Strided<void>& y, std::int64_t index,
+                        std::int64_t end, const SoftmaxRoom<T>& room, Guess& guess,
+                        StreamedRows<T>* streamed, Ahead ahead) {
     const Softmax& s = e.asked;
+    const TaskRows<T> next(e, y, index, room);
     const bool plain = e.plain() && s.x.step == 1;
     const bool in_place = streamed == nullptr && e.as_computed() && y.step == 1;
     const std::int64_t line = s.leading.empty() ? 1 : s.leading.back();
     const std::int64_t some =
         plain && in_place ? line : std::max<std::int64_t>(1, staged_elements / s.length);
     const std::int64_t rows = std::min({end - index, line - index % line, some});
-    const auto stride = [&](const auto& array) {
-        return s.leading.empty() ? 0 : array.strides.back();
-    };
-    const auto row_of = [&](const auto& array, std::int64_t row) {
-        return e.at(array, offset_of(s.leading, array, index) + row * stride(array));
-    };
-    const auto counts = [&](std::int64_t row) -> const std::uint8_t* {
-        if (s.mask.data == nullptr)
-            return nullptr;
-        const auto* const from = s.mask.data + offset_of(s.leading, s.mask, index + row);
-        if (s.mask.step == 1)
-            return from;
-        copy_apart<std::uint8_t>(from, s.mask.step, room.counts, 1, s.length);
-        return room.counts;
-    };
-    const auto gapless = [&](const auto& array) {
-        return array.data == nullptr || (array.step == 1 && stride(array) == s.length);
-    };
     T* const own = streamed == nullptr ? room.elements : streamed->next();
     if (!plain)
-        each_run(rows, s.length, gapless(s.x) && gapless(s.mask),
-                 [&](std::int64_t row, std::int64_t count) {
-                     T* const to = own + row * s.length;
-                     const void* from = row_of(s.x, row);
-                     if (s.x.step != 1) {
-                         void* const packed = e.plain() ? to : room.packed;
-                         copy_apart(e.bytes, from, s.x.step, packed, 1, count);
-                         from = packed;
-                     }
-                     if (from != to)
-                         e.read(from, counts(row), count, to);
-                 });
-    T* const result = in_place ? static_cast<T*>(row_of(y, 0)) : own;
-    const std::int64_t result_stride = in_place ? stride(y) : s.length;
-    const T* const x = plain ? static_cast<const T*>(row_of(s.x, 0)) : own;
-    const std::int64_t x_stride = plain ? stride(s.x) : s.length;
+        next.gather(rows, own);
+    const T* const x = plain ? static_cast<const T*>(next.row_of(s.x, 0)) : own;
+    const std::int64_t x_stride = plain ? next.stride(s.x) : s.length;
+    T* const shares = in_place ? static_cast<T*>(next.row_of(y, 0)) : own;
+    const std::int64_t stride = in_place ? next.stride(y) : s.length;
     Lines none{};
     if (s.length <= short_length)
-        e.kernel().short_rows(x, x_stride, result, result_stride, rows, s.length, e.scale, guess);
+        e.kernel().short_rows(x, x_stride, shares, stride, rows, s.length, e.scale, guess);
     else
-        e.kernel().rows(x, x_stride, result, result_stride, rows, s.length, e.scale, room.weights,
-                        guess, streamed == nullptr ? none : streamed->lines(), ahead);
+        e.kernel().rows(x, x_stride, shares, stride, rows, s.length, e.scale, room.weights, guess,
+                        streamed == nullptr ? none : streamed->lines(), ahead);
     if (s.mask.data != nullptr)
-        for (std::int64_t row = 0; row < rows; ++row) {
-            T* const shares = result + row * result_stride;
-            if (std::isnan(shares[0])) // as all of them: what is left out is 0 even so
-                e.kernel().hide(shares, counts(row), s.length, T{0}, shares);
-        }
+        next.hide(rows, shares, stride);
     if (streamed != nullptr)
-        streamed->stream(static_cast<T*>(row_of(y, 0)), rows * s.length);
+        streamed->stream(static_cast<T*>(next.row_of(y, 0)), rows * s.length);
     else if (!in_place)
-        each_run(rows, s.length, gapless(y), [&](std::int64_t row, std::int64_t count) {
-            T* const from = own + row * s.length;
-            if (y.step == 1)
-                return e.write(from, nullptr, count, row_of(y, row));
-            const void* packed = from;
-            if (!e.as_computed()) {
-                e.write(from, nullptr, count, room.packed);
-                packed = room.packed;
-            }
-            copy_apart(e.bytes, packed, 1, row_of(y, row), y.step, count);
-        });
+        next.scatter(own, rows);
     return rows;
 }
 
@@ -203,7 +236,7 @@ std::int64_t rows_at_once(const SoftmaxElements<T>& e, const Strided<void>& y, s
 template <class T>
 bool divides_late(const SoftmaxElements<T>& e) {
     constexpr std::int64_t long_rows = 1024;
-    return e.plain() && e.asked.length >= long_rows && e.kernel().weigh_row != nullptr;
+    return e.plain() && e.asked.length >= long_rows && e.kernel().weigh_one != nullptr;
 }
 
 template <class T>
@@ -212,7 +245,7 @@ void stream_row(const SoftmaxElements<T>& e, const Strided<void>& y, std::int64_
     const Softmax& s = e.asked;
     const auto* const x = static_cast<const T*>(e.at(s.x, offset_of(s.leading, s.x, index)));
     const double total =
-        e.kernel().weigh_row(x, s.length, e.scale, streamed.next(), guess, streamed.lines(), ahead);
+        e.kernel().weigh_one(x, s.length, e.scale, streamed.next(), guess, streamed.lines(), ahead);
     streamed.stream(static_cast<T*>(e.at(y, offset_of(s.leading, y, index))), s.length, total);
 }
 
@@ -264,8 +297,8 @@ void softmax_whole_rows(const SoftmaxElements<T>& e, const Strided<void>& y, Sto
                          if (late)
                              stream_row(e, y, index++, guess, stream, ahead);
                          else
-                             index += rows_at_once(e, y, index, end, room, guess,
-                                                   streamed ? &stream : nullptr, ahead);
+                             index += share_rows(e, y, index, end, room, guess,
+                                                 streamed ? &stream : nullptr, ahead);
                      if (streamed) {
                          stream.finish();
                          e.kernels.fence();

@@ -1,7 +1,6 @@
 // Elements of a softmax in memory, whatever their type and strides, and as kernels take them.
 #pragma once
 
-#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <type_traits>
@@ -17,6 +16,8 @@ namespace ropewalk {
 template <class T>
 std::int64_t offset_of(const std::vector<std::int64_t>& leading, const Strided<T>& array,
                        std::int64_t index) {
+    if (array.data == nullptr)
+        return 0;
     std::int64_t offset = 0;
     for (std::size_t axis = leading.size(); axis-- > 0; index /= leading[axis])
         offset += index % leading[axis] * array.strides[axis];

@@ -13,8 +13,6 @@ namespace ropewalk {
 // Elements of a part: the second cache holds their weights.
 constexpr std::int64_t part_elements = 65536;
 static_assert(part_elements % summed_elements == 0);
-// Lanes of sums, and columns of a vector.
-constexpr std::int64_t side_by_side = 16;
 
 // function(begin, count), until the call is to stop: to ask costs as much as a short row.
 template <class Part, class Function>
@@ -30,6 +28,10 @@ inline bool agrees(double total) {
     return total >= Guess::least_sum && total <= Guess::greatest_sum;
 }
 
+inline void learn(Guess& guess, bool right) {
+    guess.wrong += right ? -std::min(1, guess.wrong) : 1;
+}
+
 // A row that is read part by part.
 template <class T>
 class SoftmaxRow {
@@ -37,11 +39,8 @@ class SoftmaxRow {
     SoftmaxRow(const SoftmaxElements<T>& all, std::int64_t index, const Strided<void>* y,
                const SoftmaxRoom<T>& room, bool streamed = false)
         : e_(all), room_(room), x_(offset_of(all.asked.leading, all.asked.x, index)),
-          mask_(all.asked.mask.data == nullptr
-                    ? 0
-                    : offset_of(all.asked.leading, all.asked.mask, index)),
-          result_(y), y_(y == nullptr ? 0 : offset_of(all.asked.leading, *y, index)),
-          streamed_(streamed) {}
+          mask_(offset_of(all.asked.leading, all.asked.mask, index)), result_(y),
+          y_(y == nullptr ? 0 : offset_of(all.asked.leading, *y, index)), streamed_(streamed) {}
 
     // What sum_directly() adds of a part.
     void add_exponentials(std::int64_t begin, std::int64_t count) {
@@ -82,7 +81,7 @@ class SoftmaxRow {
         if constexpr (std::is_same_v<T, float>) {
             if (room_.guess.wrong >= Guess::most_wrong)
                 return false;
-            const std::int64_t some = std::min<std::int64_t>(length(), 1024);
+            const std::int64_t some = std::min(length(), guessed_elements);
             load(0, some);
             room_.guess.greatest = e_.kernel().largest(elements_, some);
             guessed_ = true;
@@ -91,7 +90,7 @@ class SoftmaxRow {
                       [&](std::int64_t begin, std::int64_t count) { weigh_again(begin, count); });
             total();
             guessed_ = agrees(total_);
-            room_.guess.wrong += guessed_ ? -std::min(1, room_.guess.wrong) : 1;
+            learn(room_.guess, guessed_);
         }
         return guessed_;
     }
@@ -106,7 +105,7 @@ class SoftmaxRow {
     void weigh(std::int64_t count) {
         e_.kernel().weigh(elements_, count, greatest_, e_.scale, room_.weights, sums_);
     }
-    void clear_sums() { std::fill_n(sums_, side_by_side, 0.0); }
+    void clear_sums() { std::fill_n(sums_, softmax_lanes, 0.0); }
     void total() { total_ = e_.kernels.total(sums_); }
     void store(std::int64_t begin, std::int64_t count) {
         e_.kernel().share(room_.weights, count, total_, room_.weights);
@@ -128,7 +127,6 @@ class SoftmaxRow {
     std::int64_t most() const { return part_elements; }
     const SoftmaxRoom<T>& room() const { return room_; }
     const T* elements() const { return elements_; }
-    std::int64_t count() const { return 1; }
     double greatest(std::int64_t) const { return static_cast<double>(greatest_); }
     const double* totals() const { return &total_; }
 
@@ -153,7 +151,7 @@ class SoftmaxRow {
     const T* elements_ = nullptr;
     const std::uint8_t* counts_ = nullptr;
     T greatest_ = static_cast<T>(-HUGE_VAL);
-    alignas(64) double sums_[side_by_side];
+    alignas(64) double sums_[softmax_lanes];
     double total_ = 0;
 };
 
@@ -162,21 +160,19 @@ class SoftmaxRow {
 template <class T>
 class SoftmaxColumns {
   public:
-    static constexpr std::int64_t most_columns = most_sixteens * side_by_side;
+    static constexpr std::int64_t most_columns = most_sixteens * softmax_lanes;
     static_assert(part_elements / most_columns >= summed_elements);
 
     SoftmaxColumns(const SoftmaxElements<T>& all, std::int64_t index, std::int64_t columns,
                    const Strided<void>* y, const SoftmaxRoom<T>& room)
         : e_(all), room_(room), guess_(room.guess), columns_(columns),
-          sixteens_(static_cast<int>((columns + side_by_side - 1) / side_by_side)),
-          width_(sixteens_ * side_by_side),
+          sixteens_(static_cast<int>((columns + softmax_lanes - 1) / softmax_lanes)),
+          width_(sixteens_ * softmax_lanes),
           lanes_(static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(
-              std::clamp<std::int64_t>(all.asked.length, 1, side_by_side))))),
+              std::clamp<std::int64_t>(all.asked.length, 1, softmax_lanes))))),
           whole_(all.reads_columns(y)), x_(offset_of(all.asked.leading, all.asked.x, index)),
-          mask_(all.asked.mask.data == nullptr
-                    ? 0
-                    : offset_of(all.asked.leading, all.asked.mask, index)),
-          result_(y), y_(y == nullptr ? 0 : offset_of(all.asked.leading, *y, index)) {
+          mask_(offset_of(all.asked.leading, all.asked.mask, index)), result_(y),
+          y_(y == nullptr ? 0 : offset_of(all.asked.leading, *y, index)) {
         std::fill_n(greatest_, most_columns, static_cast<T>(-HUGE_VAL));
     }
 
@@ -216,7 +212,7 @@ class SoftmaxColumns {
             });
             total();
             guessed_ = std::all_of(totals_, totals_ + columns_, agrees);
-            guess_.wrong += guessed_ ? -std::min(1, guess_.wrong) : 1;
+            learn(guess_, guessed_);
             guess_.made = guessed_;
         }
         return guessed_;
@@ -317,7 +313,7 @@ class SoftmaxColumns {
     const Strided<void>* result_;
     std::int64_t y_;
     alignas(64) T greatest_[most_columns];
-    alignas(64) double sums_[side_by_side * most_columns];
+    alignas(64) double sums_[softmax_lanes * most_columns];
     alignas(64) double totals_[most_columns];
 };
 

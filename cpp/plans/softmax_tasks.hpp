@@ -68,9 +68,9 @@ template <class T, class Function>
 void each_column(const SoftmaxElements<T>& e, const Strided<void>* y, int threads, Function task) {
     const std::int64_t width = SoftmaxColumns<T>::most_columns;
     const std::int64_t columns = std::min(e.asked.leading.back(), width);
-    const std::int64_t sixteens = (columns + side_by_side - 1) / side_by_side;
+    const std::int64_t sixteens = (columns + softmax_lanes - 1) / softmax_lanes;
     const std::int64_t elements =
-        std::min(std::min(e.asked.length, part_elements) * sixteens * side_by_side, part_elements);
+        std::min(std::min(e.asked.length, part_elements) * sixteens * softmax_lanes, part_elements);
     each_group(e, width, elements, threads,
                [&](std::int64_t first, std::int64_t count, const SoftmaxRoom<T>& room) {
                    SoftmaxColumns<T> group(e, first, count, y, room);

@@ -24,7 +24,7 @@ struct SoftmaxKernels {
                  std::int64_t length, double scale, T* room, Guess& guess, Lines& meanwhile,
                  Ahead ahead);
     // The weights of one row, and their total; null where lines hold no weights of T.
-    double (*weigh_row)(const T* x, std::int64_t length, double scale, T* weights, Guess& guess,
+    double (*weigh_one)(const T* x, std::int64_t length, double scale, T* weights, Guess& guess,
                         Lines& meanwhile, Ahead ahead);
 
     // y = x, or value where a byte is 0; y may be x.

@@ -69,7 +69,7 @@ constexpr ropewalk::AttentionKernels<T> attention_of() {
         {add_bias<S, T>, add_slopes<S, T>, hide_masked<S, T>, hide_outside<S, T>},
         {add_bias_few<S, T>, add_slopes_few<S, T>, hide_masked_few<S, T>, hide_outside_few<S, T>},
         {rows_to_lanes<S, T>, logits_to_rows<S, T>, nullptr},
-        weigh_row<S, T>};
+        weights_of_row<S, T>};
     if constexpr (sizeof(T) == 4) {
         all.lane.accumulate_last = accumulate_last<S>;
         all.few[static_cast<int>(Type::float32)] = few_of<S, T, Own>();
@@ -103,7 +103,7 @@ constexpr ropewalk::SoftmaxKernels<T> softmax_of() {
         {softmax_short_columns<S, T, F32>, softmax_short_columns<S, T, F16>,
          softmax_short_columns<S, T, BF16>}};
     if constexpr (sizeof(T) == 4) {
-        all.weigh_row = weigh_one<S, T>;
+        all.weigh_one = weigh_one<S, T>;
         all.weigh_by_guess = weigh_part_by_guess<S>;
         all.weigh_columns_by_guess[static_cast<int>(Type::float32)] =
             weigh_columns_by_guess<S, F32>;

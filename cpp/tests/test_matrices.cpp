@@ -96,7 +96,7 @@ struct Problem {
     using Element = typename DataOf<parts>::Element;
     int vectors;
     std::int64_t keys, dim, value_dim;
-    float scale, size; // of values
+    float scale;
     Array<Element> queries, key_rows, values;
 
     std::int64_t row() const { return 16 * vectors; }
@@ -249,7 +249,7 @@ bool same_bits(const Array<T>& a, const Array<T>& b) {
 template <int parts>
 void check_shape(int vectors, std::int64_t keys, std::int64_t dim, std::int64_t value_dim,
                  float size) {
-    Problem<parts> p{vectors, keys, dim, value_dim, 0.5F, size, {}, {}, {}};
+    Problem<parts> p{vectors, keys, dim, value_dim, 0.5F, {}, {}, {}};
     p.queries = numbers<parts>(p.row() * dim, 1);
     p.key_rows = numbers<parts>(keys * dim, 1);
     p.values = numbers<parts>(keys * value_dim, size);

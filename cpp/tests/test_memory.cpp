@@ -1,10 +1,8 @@
 // Memory of large results is nobody else's while it is held, from many threads at once; large
 // pages begin where the data do, but for what malloc puts before them. Meant to be run under
 // ThreadSanitizer too.
-#include <algorithm>
 #include <atomic>
 #include <cstdio>
-#include <cstring>
 #include <thread>
 #include <vector>
 

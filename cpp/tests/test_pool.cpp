@@ -12,6 +12,7 @@
 
 #if defined(__linux__)
 #include <sched.h>
+#include <unistd.h>
 #endif
 
 namespace {
@@ -98,22 +99,22 @@ void check_sleeping_workers() {
 }
 
 // A worker that has left its caller's processor, or was brought to it because another thread had
-// its own, may run where it might before.
+// its own, may run where it might before: wherever the main thread may.
 void check_processors([[maybe_unused]] int calls, [[maybe_unused]] std::chrono::milliseconds rest) {
 #if defined(__linux__)
-    cpu_set_t callers;
-    if (sched_getaffinity(0, sizeof callers, &callers) != 0)
+    cpu_set_t all;
+    if (sched_getaffinity(getpid(), sizeof all, &all) != 0)
         return;
-    const auto may_run_where_callers = [&] {
+    const auto may_run_anywhere = [&] {
         cpu_set_t own;
-        return sched_getaffinity(0, sizeof own, &own) == 0 && CPU_EQUAL(&own, &callers) != 0;
+        return sched_getaffinity(0, sizeof own, &own) == 0 && CPU_EQUAL(&own, &all) != 0;
     };
-    const auto compare = [&](std::int64_t, int) {
+    const auto compare = [&](std::int64_t, int worker) {
         // A worker that is brought may run before its caller has let it go again.
-        bool may = may_run_where_callers();
+        bool may = worker == 0 || may_run_anywhere();
         for (int i = 0; i < 1000 && !may; ++i) {
             std::this_thread::sleep_for(std::chrono::milliseconds(1));
-            may = may_run_where_callers();
+            may = may_run_anywhere();
         }
         if (!may) {
             std::printf("a worker is kept from processors\n");
@@ -130,12 +131,27 @@ void check_processors([[maybe_unused]] int calls, [[maybe_unused]] std::chrono::
 #endif
 }
 
+// Calls of a thread that may run on one processor only, among them the first of the process.
+void check_a_caller_on_one_processor(int calls) {
+    std::thread([calls] {
+#if defined(__linux__)
+        cpu_set_t here;
+        CPU_ZERO(&here);
+        CPU_SET(static_cast<unsigned>(sched_getcpu()), &here);
+        if (sched_setaffinity(0, sizeof here, &here) != 0)
+            return;
+#endif
+        check_processors(calls, std::chrono::milliseconds(0));
+    }).join();
+}
+
 void check_beside_a_spinning_thread() {
     std::atomic<bool> ended{false};
     std::thread spinning([&] {
         while (!ended) {
         }
     });
+    check_a_caller_on_one_processor(200);
     check_processors(200, std::chrono::milliseconds(0));
     ended = true;
     spinning.join();
@@ -144,6 +160,7 @@ void check_beside_a_spinning_thread() {
 } // namespace
 
 int main() {
+    check_a_caller_on_one_processor(20);
     check_one_call(0, 4);
     check_one_call(1, 4);
     check_many_calls();

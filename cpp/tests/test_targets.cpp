@@ -1,6 +1,5 @@
 // Whole calls have the same bits on every target: tables, rotations, attention, softmax.
 #include <cstdio>
-#include <cstring>
 #include <functional>
 #include <random>
 #include <vector>
