@@ -166,6 +166,8 @@ def test_decay_is_that_of_a_width_of_128(figures: dict[str, Figure]) -> None:
 def test_heatmap_is_the_table_of_51_positions(figures: dict[str, Figure]) -> None:
     image = figures["003_heatmap"].axes[0].images[0]
     np.testing.assert_array_equal(image.get_array(), rw.sinusoidal_encoding(range(51), 128).T)
+    brightness = image.cmap(np.linspace(0, 1, 64))[:, :3] @ [0.299, 0.587, 0.114]
+    assert (np.diff(brightness) > 0).all()  # sequential, as printed
 
 
 @pytest.mark.parametrize(("name", "frequency"), [("003_sin_x", 1.0), ("003_sin_half_x", 0.5)])

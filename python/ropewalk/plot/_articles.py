@@ -289,7 +289,9 @@ def _sin_half_x(figure: Figure, lang: Lang) -> None:
 
 
 def _heatmap(figure: Figure, lang: Lang) -> None:
-    heatmap(sinusoidal_encoding(range(51), 128), ax=figure.add_subplot(), lang=lang)
+    table = sinusoidal_encoding(range(51), 128)
+    # From dark to light, as printed, and not from blue by way of white to red.
+    heatmap(table, cmap="magma", ax=figure.add_subplot(), lang=lang)
 
 
 # Article 004
