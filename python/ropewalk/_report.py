@@ -41,7 +41,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "made": "Made by ropewalk",
     },
     "ja": {
-        "title": "位置符号と注意機構: 五つの記事の検証",
+        "title": "位置符号と注意機構: 5 本の記事の検証",
         "lead": "各記事の記述と正しい内容、それを確かめる ropewalk の式をまとめた報告です。",
         "summary": "まとめ",
         "all": "全体",

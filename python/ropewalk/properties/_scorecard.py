@@ -193,12 +193,12 @@ PROPERTIES = (
         lambda distance: distance > 0,
         {
             "en": "smallest distance between two positions; above 0",
-            "ja": "2つの位置の最小距離。0 より大きければ成り立つ",
+            "ja": "2 つの位置の最小距離。0 より大きければ成り立つ",
         },
         {
             "ALiBi": {
                 "en": "smallest distance between the biases of two distances; above 0",
-                "ja": "2つの距離に対するバイアスどうしの最小距離。0 より大きければ成り立つ",
+                "ja": "2 つの距離に対するバイアスどうしの最小距離。0 より大きければ成り立つ",
             }
         },
     ),
@@ -215,7 +215,7 @@ PROPERTIES = (
         lambda count: count == 0,
         {
             "en": "values that differ when computed on one thread, backwards, or from floats; 0",
-            "ja": "1スレッド・逆順・浮動小数点の位置で計算し直すと変わる値の個数。0 なら成り立つ",
+            "ja": "1 スレッド・逆順・浮動小数点の位置で計算し直すと変わる値の個数。0 なら成り立つ",
         },
         {},
     ),
@@ -225,7 +225,7 @@ PROPERTIES = (
         lambda change: change == 0,
         {
             "en": "largest change of a value when the text is four times as long; 0",
-            "ja": "系列が4倍長くなったときの値の最大変化。0 なら成り立つ",
+            "ja": "系列の長さが 4 倍になったときの値の最大変化。0 なら成り立つ",
         },
         {},
     ),
@@ -257,7 +257,7 @@ PROPERTIES = (
         {
             "en": "share of values beyond the range seen so far, up to four times the length; "
             "below 0.01",
-            "ja": "4倍の長さまでに現れる、それまでの範囲を外れた値の割合。0.01 未満なら成り立つ",
+            "ja": "4 倍の長さまでに現れる、それまでの範囲を外れた値の割合。0.01 未満なら成り立つ",
         },
         {
             "normalised": {
@@ -278,12 +278,12 @@ PROPERTIES = (
         lambda distance: distance > 0,
         {
             "en": "smallest distance between cells of a grid, a table for each axis; above 0",
-            "ja": "軸ごとに表を並べたときの、格子の2マスの最小距離。0 より大きければ成り立つ",
+            "ja": "軸ごとに表を並べたときの、格子の 2 マスの最小距離。0 より大きければ成り立つ",
         },
         {
             "ALiBi": {
                 "en": "not defined: its bias takes one distance, and a grid has one for each axis",
-                "ja": "定義なし。バイアスの距離は1つだが、格子には軸の数だけある",
+                "ja": "定義なし。バイアスの距離は 1 つだが、格子には軸の数だけある",
             }
         },
     ),
@@ -313,12 +313,12 @@ PROPERTIES = (
         lambda share: share == 0,
         {
             "en": "share of steps away from a position at which the inner product with it rises; 0",
-            "ja": "ある位置から1歩遠ざかるごとに、その位置との内積が増える割合。0 なら成り立つ",
+            "ja": "ある位置から 1 歩ずつ遠ざかるとき、その位置との内積が増える割合。0 なら成り立つ",
         },
         {
             "ALiBi": {
                 "en": "share of steps away from a position at which its bias rises; 0",
-                "ja": "ある位置から1歩遠ざかるごとに、バイアスが増える割合。0 なら成り立つ",
+                "ja": "ある位置から 1 歩ずつ遠ざかるとき、バイアスが増える歩の割合。0 なら成り立つ",
             }
         },
     ),
