@@ -1,7 +1,7 @@
 """Every formula of the library once, in plain loops, from the papers.
 
-Nothing here calls the library. Numbers are mpmath's with 300 bits, so an angle of up to 2**100
-radians still has 200 bits behind the point. Pairs are interleaved and the sine comes first.
+Nothing here calls the library. Numbers are mpmath's with 400 bits, so an angle of up to 2**100
+radians still has 300 bits behind the point. Pairs are interleaved and the sine comes first.
 Attention alone is in Python's floats.
 """
 
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 Real = Any  # an mpf of `mp`; mpmath has no types
 
 mp = MPContext()
-mp.prec = 300
+mp.prec = 400
 
 
 def standard_frequencies(dim: int, base: float = 10000.0) -> list[Real]:

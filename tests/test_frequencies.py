@@ -100,7 +100,7 @@ def test_any_table_of_radians_is_taken_as_it_is(table: NDArray[np.float64]) -> N
     f = from_radians(table)
     assert f.axes == (1 if table.ndim == 1 else len(table))
     assert len(f) == table.shape[-1]
-    # What is kept is 192 bits of a turn behind the point, with sizes down to 2**-100.
+    # What is kept is 256 bits of a turn behind the point, with sizes down to 2**-100.
     np.testing.assert_allclose(f.radians, table, rtol=1e-15, atol=0)
     assert f.radians.shape == f.wavelengths.shape == table.shape
     assert pickle.loads(pickle.dumps(f)) == f

@@ -39,13 +39,13 @@ BASES = [10000.0, 500000.0, 1e7, 7.3, 1.0, 0.5]
 
 
 def assert_is_the_nearest(f: Frequencies, expected: list[list[reference.Real]]) -> None:
-    """Compare angles to the last bit kept: fixed point with 192 bits of a turn behind the point."""
+    """Compare angles to the last bit kept: fixed point with 256 bits of a turn behind the point."""
     mp = reference.mp
     numbers = iter(f._numbers())
     assert (f.axes, len(f)) == (len(expected), len(expected[0]))
     for row in expected:
         for radians in row:
-            exact = mp.ldexp(radians / (2 * mp.pi), 192)
+            exact = mp.ldexp(radians / (2 * mp.pi), 256)
             assert abs(next(numbers) - exact) < 0.5 + 1e-6
 
 

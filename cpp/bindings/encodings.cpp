@@ -18,7 +18,7 @@ std::unique_ptr<Frequencies> frequencies_of(const py::bytes& words, int axes) {
     const std::string_view bytes = words;
     require(axes > 0 && !bytes.empty() &&
                 bytes.size() % (sizeof(Frequency) * static_cast<std::size_t>(axes)) == 0,
-            "words of 32 bytes a pair and axis");
+            "words of 40 bytes a pair and axis");
     std::vector<Frequency> all(bytes.size() / sizeof(Frequency));
     std::memcpy(all.data(), bytes.data(), bytes.size());
     return std::make_unique<Frequencies>(*chosen_kernels, std::move(all), axes);

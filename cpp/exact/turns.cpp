@@ -24,16 +24,16 @@ void negate(Words<N>& number) {
 }
 
 template <int N>
-Words<N> product(std::uint64_t factor, const Words<4>& number) {
+Words<N> product(std::uint64_t factor, const Words<5>& number) {
     Words<N> result{};
     std::uint64_t carry = 0;
-    for (int i = 0; i < N && i < 4; ++i) {
+    for (int i = 0; i < N && i < 5; ++i) {
         const Wide sum = Wide{factor} * number.at[i] + carry;
         result.at[i] = static_cast<std::uint64_t>(sum);
         carry = static_cast<std::uint64_t>(sum >> 64);
     }
-    if constexpr (N > 4)
-        result.at[4] = carry;
+    if constexpr (N > 5)
+        result.at[5] = carry;
     return result;
 }
 
@@ -75,11 +75,11 @@ Angle nearest_quarter(Words<N> fraction, bool negative) {
     return angle;
 }
 
-Words<4> magnitude_of(const Frequency& frequency, bool& negative) {
-    Words<4> magnitude{};
-    for (int i = 0; i < 4; ++i)
+Words<5> magnitude_of(const Frequency& frequency, bool& negative) {
+    Words<5> magnitude{};
+    for (int i = 0; i < 5; ++i)
         magnitude.at[i] = frequency.words[i];
-    negative = (frequency.words[3] >> 63) != 0;
+    negative = (frequency.words[4] >> 63) != 0;
     if (negative)
         negate(magnitude);
     return magnitude;
@@ -89,11 +89,11 @@ Words<4> magnitude_of(const Frequency& frequency, bool& negative) {
 constexpr int largest_shift = 116;
 
 // product * 2^-shift as a fraction of a turn; shift in 0..largest_shift.
-Words<5> fraction_of(const Words<5>& product, int shift) {
-    // The point stands behind bit 192 + shift: move it behind bit 320, and let whole turns go.
+Words<6> fraction_of(const Words<6>& product, int shift) {
+    // The point stands behind bit 256 + shift: move it behind bit 384, and let whole turns go.
     const int left = 128 - shift, words = left / 64, bits = left % 64;
-    Words<5> result{};
-    for (int i = words; i < 5; ++i) {
+    Words<6> result{};
+    for (int i = words; i < 6; ++i) {
         result.at[i] = product.at[i - words] << bits;
         if (bits != 0 && i > words)
             result.at[i] |= product.at[i - words - 1] >> (64 - bits);
@@ -136,11 +136,11 @@ Position Position::of(double value) {
 
 Angle angle_of(Position position, const Frequency& frequency) {
     bool negative = false;
-    const Words<4> turns = magnitude_of(frequency, negative);
+    const Words<5> turns = magnitude_of(frequency, negative);
     negative = negative != position.negative;
     if (position.shift == 0)
-        return nearest_quarter(product<3>(position.magnitude, turns), negative);
-    const Words<5> product_of_all = product<5>(position.magnitude, turns);
+        return nearest_quarter(product<4>(position.magnitude, turns), negative);
+    const Words<6> product_of_all = product<6>(position.magnitude, turns);
     if (position.shift <= largest_shift)
         return nearest_quarter(fraction_of(product_of_all, position.shift), negative);
     Angle angle{negative, 0, 128 - position.shift, {}};
@@ -150,15 +150,15 @@ Angle angle_of(Position position, const Frequency& frequency) {
 
 void TurnSum::add(Position position, const Frequency& frequency) {
     bool negative = false;
-    const Words<5> product_of_all =
-        product<5>(position.magnitude, magnitude_of(frequency, negative));
-    Words<5> fraction = fraction_of(product_of_all, std::min(position.shift, largest_shift));
+    const Words<6> product_of_all =
+        product<6>(position.magnitude, magnitude_of(frequency, negative));
+    Words<6> fraction = fraction_of(product_of_all, std::min(position.shift, largest_shift));
     for (int rest = position.shift - largest_shift; rest > 0; rest -= 32)
         shift_right(fraction, std::min(rest, 32));
     if (negative != position.negative)
         negate(fraction);
     bool carry = false;
-    for (int i = 0; i < 5; ++i) {
+    for (int i = 0; i < 6; ++i) {
         const Wide sum = Wide{words_[i]} + fraction.at[i] + static_cast<std::uint64_t>(carry);
         words_[i] = static_cast<std::uint64_t>(sum);
         carry = (sum >> 64) != 0;
@@ -166,26 +166,26 @@ void TurnSum::add(Position position, const Frequency& frequency) {
 }
 
 Angle TurnSum::angle() const {
-    Words<5> fraction{};
-    std::copy_n(words_, 5, fraction.at);
-    const bool negative = (words_[4] >> 63) != 0;
+    Words<6> fraction{};
+    std::copy_n(words_, 6, fraction.at);
+    const bool negative = (words_[5] >> 63) != 0;
     if (negative)
         negate(fraction);
     return nearest_quarter(fraction, negative);
 }
 
 LeadingTurns leading_turns_of_fraction(Position position, const Frequency& frequency) {
-    std::uint64_t words[5], carry = 0; // two's complement, the point behind bit 192 + shift
-    for (int i = 0; i < 4; ++i) {
+    std::uint64_t words[6], carry = 0; // two's complement, the point behind bit 256 + shift
+    for (int i = 1; i < 5; ++i) {      // the first makes less than 2^117, and 2^128 is the last bit
         const Wide sum = Wide{position.magnitude} * frequency.words[i] + carry;
         words[i] = static_cast<std::uint64_t>(sum);
         carry = static_cast<std::uint64_t>(sum >> 64);
     }
-    const bool below = (frequency.words[3] >> 63) != 0;
-    words[4] = carry - (below ? position.magnitude : 0);
+    const bool below = (frequency.words[4] >> 63) != 0;
+    words[5] = carry - (below ? position.magnitude : 0);
 
     const int shift = position.shift < largest_shift ? position.shift : largest_shift;
-    const std::uint64_t* const at = words + 1 + shift / 64;
+    const std::uint64_t* const at = words + 2 + shift / 64;
     const int bits = shift % 64;
     const auto word = [&](int i) {
         return bits == 0 ? at[i] : at[i] >> bits | at[i + 1] << (64 - bits);

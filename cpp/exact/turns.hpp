@@ -9,10 +9,10 @@
 
 namespace ropewalk {
 
-// Turns per position, two's complement, least significant word first: three words of fraction, one
+// Turns per position, two's complement, least significant word first: four words of fraction, one
 // of whole turns.
 struct Frequency {
-    std::uint64_t words[4];
+    std::uint64_t words[5];
 };
 
 // A finite real number: (negative ? -1 : 1) * magnitude * 2^-shift, shift >= 0.
@@ -40,14 +40,14 @@ struct Angle {
 
 Angle angle_of(Position position, const Frequency& frequency);
 
-// A sum of positions x frequencies, one a axis: modulo one turn, within 2^-320 of it.
+// A sum of positions x frequencies, one a axis: modulo one turn, within 2^-384 of it.
 class TurnSum {
   public:
     void add(Position position, const Frequency& frequency);
     Angle angle() const;
 
   private:
-    std::uint64_t words_[5] = {}; // two's complement, all of them fraction
+    std::uint64_t words_[6] = {}; // two's complement, all of them fraction
 };
 
 // The leading 128 bits of the fraction of a turn, within 2^-127 of it for positions up to 2^53 in
@@ -72,9 +72,9 @@ inline LeadingTurns leading_turns(Position position, const Frequency& frequency)
         return leading_turns_of_fraction(position, frequency);
     // Two's complement needs no sign here: whole turns fall away.
     const std::uint64_t p = position.magnitude;
-    const auto carry = static_cast<std::uint64_t>((Wide{p} * frequency.words[0]) >> 64);
-    const Wide low = Wide{p} * frequency.words[1] + carry;
-    const LeadingTurns turns{p * frequency.words[2] + static_cast<std::uint64_t>(low >> 64),
+    const auto carry = static_cast<std::uint64_t>((Wide{p} * frequency.words[1]) >> 64);
+    const Wide low = Wide{p} * frequency.words[2] + carry;
+    const LeadingTurns turns{p * frequency.words[3] + static_cast<std::uint64_t>(low >> 64),
                              static_cast<std::uint64_t>(low)};
     return position.negative ? turns.negated() : turns;
 }

@@ -14,7 +14,7 @@ bool stands(const Frequency& frequency) {
 Frequency sum(const Frequency& a, const Frequency& b) {
     Frequency result{};
     std::uint64_t carry = 0;
-    for (int i = 0; i < 4; ++i) {
+    for (int i = 0; i < 5; ++i) {
         const std::uint64_t part = a.words[i] + carry;
         carry = static_cast<std::uint64_t>(part < carry);
         result.words[i] = part + b.words[i];

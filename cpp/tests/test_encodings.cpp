@@ -29,10 +29,10 @@ std::vector<Frequency> some_frequencies(std::mt19937_64& random) {
     std::vector<Frequency> result(64);
     for (std::size_t i = 0; i < result.size(); ++i) {
         const int shift = static_cast<int>(i % 40);
-        result[i] = {{random(), random(), random() >> shift, 0}};
+        result[i] = {{random(), random(), random(), random() >> shift, 0}};
     }
     for (std::size_t i = 0; i < 8; ++i)
-        result[i].words[2] = (static_cast<std::uint64_t>(i) << 61) + (random() >> 40);
+        result[i].words[3] = (static_cast<std::uint64_t>(i) << 61) + (random() >> 40);
     return result;
 }
 

@@ -13,15 +13,15 @@ from numpy.typing import NDArray
 from ropewalk import _core, _options
 
 # Floats are taken as the numbers that they are, which a context may be told to refuse.
-DIGITS = Context(prec=90, traps=[DivisionByZero, InvalidOperation, Overflow])
+DIGITS = Context(prec=110, traps=[DivisionByZero, InvalidOperation, Overflow])
 TWO_PI = Decimal(
-    "6.2831853071795864769252867665590057683943387987502116419498891846156328125724179972560696"
-    "5068423413596429617303"
+    "6.28318530717958647692528676655900576839433879875021164194988918461563281257241799725606"
+    "9650684234135964296173026564613294187689219101164463450718816256962234901"
 )
 LARGEST_AXES = 64  # an array of NumPy has no more dimensions
 SMALLEST_ATTENTION_FACTOR, LARGEST_ATTENTION_FACTOR = 0.0625, 16.0
-_WORD_BYTES = 32
-_FRACTION = Decimal(2**192)  # of a turn, in the fixed-point number; exact, whatever the context
+_WORD_BYTES = 40
+_FRACTION = Decimal(2**256)  # of a turn, in the fixed-point number; exact, whatever the context
 _SMALLEST_TURNS = Decimal.from_float(2.0**-100)
 _LARGEST_TURNS = Decimal(2**60)
 
@@ -184,12 +184,12 @@ def derived_attention_factor(value: Decimal, /, **given: float) -> float:
 
 
 def sine(angle: Decimal) -> Decimal:
-    """Return the sine of an angle (radians) of at most 2**53 in size, within 1e-70 relatively."""
-    with localcontext(Context(prec=110)):
+    """Return the sine of an angle (radians) of at most 2**53 in size, within 1e-90 relatively."""
+    with localcontext(Context(prec=150)):
         reduced = angle.remainder_near(TWO_PI)
         term = total = reduced
         power = 1
-        while abs(term) > abs(total) * Decimal("1e-100"):
+        while abs(term) > abs(total) * Decimal("1e-140"):
             power += 2
             term *= -reduced * reduced / (power * (power - 1))
             total += term
@@ -198,5 +198,5 @@ def sine(angle: Decimal) -> Decimal:
 
 def cosine(angle: Decimal) -> Decimal:
     """Return the cosine of an angle (radians) of at most 2**53 in size, as `sine` does."""
-    with localcontext(Context(prec=110)):
+    with localcontext(Context(prec=150)):
         return sine(angle + TWO_PI / 4)

@@ -49,7 +49,7 @@ def standard(dim: int, /, *, base: float = 10000.0) -> Frequencies:
 
     Notes
     -----
-    Computed with 90 decimal digits and kept to 2**-192 of a turn.
+    Computed with 110 decimal digits and kept to 2**-256 of a turn.
 
     References
     ----------
