@@ -81,7 +81,8 @@ def attention(
         True where a query sees a key. It broadcasts, aligned right.
     bias : array_like, shape (..., query length, key length), optional
         What is added to the scaled products. It broadcasts, aligned right. -inf masks as `mask`
-        does; finite numbers, `finfo.min` too, are added like any other.
+        does; finite numbers, `finfo.min` too, are added like any other, but that those beyond
+        float32, where it computes in that, count as its largest.
     slopes : array_like, optional
         ALiBi: adds ``-slope |i + offset - j|``. Finite; broadcasts to the leading axes, one slope a
         head.
@@ -137,8 +138,9 @@ def attention(
     IEEE rules, and a NaN or +inf logit makes the whole row NaN. A logit of -inf masks its key,
     however it came. Blocks of 128 keys that a mask, or a bias of -inf, hides from all of some 48
     queries take next to no time. A weight below 2**-100 of the largest (2**-1022 in float64) is 0.
-    Values larger than a 128th of the largest finite number may overflow; where matrices of bfloat16
-    are multiplied those close to it divided by the number of keys, or larger.
+    Inner products overflow before they are scaled. Values larger than a 128th of the largest finite
+    number may overflow; in float64, and where matrices of bfloat16 are multiplied, those close to
+    it divided by the number of keys, or larger.
 
     No array of query length times key length is made: what is needed beside the result does not
     grow with the lengths, but for a copy of the keys and values of a head, up to 2**24 elements,
@@ -149,7 +151,8 @@ def attention(
 
     Half types compute in float32 and round at the end. float32 is summed in float32 over 128 keys
     and in float64 over those, so its error does not grow with the number of keys: for standard
-    normal data it is below 2e-6. Errors of float64 are at most
+    normal data of widths up to 128 it is below 3e-6, and 2e-6 from 128 keys on. Errors of float64
+    are at most
     ``delta sum_j a_j |v_j - o| + (4 + 5 n / 4) 2**-53 sum_j a_j |v_j|`` with weights ``a``, ``n``
     keys and `delta` the error of a logit, about ``dim 2**-53 scale sum |q k|``.
 
@@ -157,9 +160,10 @@ def attention(
     ``2**-16`` of itself, and all products are added in float32: bfloat16 data lose
     ``(2**-16 + n 2**-27) sum_j a_j |v_j|`` at most beside the error of float32. With "bfloat16x3"
     all this is ``(7 * 2**-17 + n 2**-26) sum_j a_j |v_j|``, and logits are off by up to
-    ``2**-15 scale sum |q k|``: for standard normal data errors are below 2e-4, and 3e-5 for widths
-    of 64 and more. Numbers, parts of them and products below ``2**-126`` count as 0, so that data
-    below ``2**-109`` lose digits, and an infinite query or key may make NaN of an infinite logit.
+    ``2**-15 scale sum |q k|``: for standard normal data errors are below 2e-4, 6e-5 for widths of
+    64 and more, and 3e-5 of those from 64 keys on. Numbers, parts of them and products below
+    ``2**-126`` count as 0, so that data below ``2**-109`` lose digits, and an infinite query or key
+    may make NaN of an infinite logit.
 
     The same bits whatever the number of threads, the other rows of the batch and, but for
     matrices of bfloat16, the instruction set. Calls with few queries a head, up to eight (four

@@ -150,8 +150,9 @@ def distance_to_hull(points: ArrayLike, hull_points: ArrayLike, /) -> NDArray[np
 
     Notes
     -----
-    Whether a point lies within a hull that has an area, its edges included, is decided exactly. A
-    hull of one or two corners has no inside, and distances to it are rounded as those outside are.
+    That a point lies within a hull that has an area, its edges included, is decided exactly.
+    Distances from outside are rounded, and may become 0 where they are some ``2**-53`` of the
+    coordinates; so may those to a hull of one or two corners, which has no inside.
 
     References
     ----------
