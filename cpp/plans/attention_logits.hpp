@@ -19,14 +19,13 @@ class TileLogits {
     // Whether the mask, or a bias of -inf, hides all keys of a block from all queries, which then
     // need not meet it, unless stages show it.
     bool hides_all(Interval block) const {
-        const auto mask = [&](const Stretch<T>& of, std::int64_t i) {
-            return queries_.mask(of, i);
-        };
         const auto bias = [&](const Stretch<T>& of, std::int64_t i) {
             return queries_.bias(of, i);
         };
-        return a_.stages.weights == nullptr && (hides_all(a_.mask, mask, std::uint8_t{0}, block) ||
-                                                hides_all(tiling_.bias(), bias, -infinity, block));
+        return a_.stages.weights == nullptr &&
+               ((a_.mask.data != nullptr && !any<false>(a_.mask, masks(), hidden_byte, block)) ||
+                (tiling_.bias().data != nullptr &&
+                 !any<false>(tiling_.bias(), bias, -infinity, block)));
     }
 
     // Changes the logits of a block. Returns those of its keys that some query may not see.
@@ -42,13 +41,18 @@ class TileLogits {
                 hidden = outside(all_see, block);
             hide_unseen(block);
         }
-        if (a_.mask.data != nullptr)
-            hide_masked(block);
+        if (a_.mask.data != nullptr && any<true>(a_.mask, masks(), hidden_byte, block))
+            hide_masked(block); // of few blocks, where a mask stands for padding
         return hidden;
     }
 
   private:
     static constexpr T infinity = std::numeric_limits<T>::infinity();
+    static constexpr std::uint8_t hidden_byte = 0;
+
+    auto masks() const {
+        return [this](const Stretch<T>& of, std::int64_t i) { return queries_.mask(of, i); };
+    }
 
     // As wide as a value, so that many comparisons of values fit a vector.
     template <class Value>
@@ -56,18 +60,20 @@ class TileLogits {
         std::conditional_t<sizeof(Value) == 1, std::uint8_t,
                            std::conditional_t<sizeof(Value) == 4, std::uint32_t, std::uint64_t>>;
 
-    template <class Value, class Row>
-    bool hides_all(const Scores<Value>& scores, Row row, Value hides, Interval block) const {
+    // Whether a key of the block is hidden from some query, or is not.
+    template <bool hidden, class Value, class Row>
+    bool any(const Scores<Value>& scores, Row row, Value hides, Interval block) const {
         const std::int64_t step = scores.key_stride;
-        return scores.data != nullptr && !queries_.any([&](const Stretch<T>& of, std::int64_t i) {
+        return queries_.any([&](const Stretch<T>& of, std::int64_t i) {
             const Value* const first = row(of, i) + block.begin * step;
-            const auto seen = [&](std::int64_t apart) {
-                AsWide<Value> any = 0;
+            const auto found = [&](std::int64_t apart) {
+                AsWide<Value> some = 0;
                 for (std::int64_t key = 0; key < block.end - block.begin; ++key)
-                    any |= static_cast<AsWide<Value>>(first[key * apart] != hides);
-                return any != 0;
+                    some |= static_cast<AsWide<Value>>((first[key * apart] == hides) == hidden);
+                return some != 0;
             };
-            return step == 1 ? seen(1) : seen(step); // vectors only where the step is known
+            __builtin_prefetch(first + block_keys * step, 0, 2);
+            return step == 1 ? found(1) : found(step); // vectors only where the step is known
         });
     }
     bool any_masked() const {
