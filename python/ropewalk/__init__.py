@@ -1,7 +1,6 @@
 """Positional encodings and attention for NumPy."""
 
 from importlib import import_module
-from importlib.util import find_spec
 from types import ModuleType
 
 from ropewalk import frequencies
@@ -93,4 +92,6 @@ def __getattr__(name: str) -> ModuleType:
 
 
 def __dir__() -> list[str]:
+    from importlib.util import find_spec  # noqa: PLC0415 - half a millisecond of the import
+
     return sorted([*__all__, *(name for name, needed in _NEEDED.items() if find_spec(needed))])
