@@ -326,6 +326,25 @@ def test_layers_of_one_rotation_may_be_named() -> None:
     assert named == rw.rotary_from_config(config)
 
 
+@pytest.mark.parametrize("key", ["rope_percent", "rotary_emb_fraction"])
+def test_a_fraction_has_many_names(key: str) -> None:
+    config = {"model_type": "nemotron", "head_dim": 64, key: 0.25}
+    assert rw.rotary_from_config(config)["rotary_dim"] == 16
+
+
+def test_kimi_k2_rotates_as_deepseek_v3() -> None:
+    part = {"model_type": "kimi_k2", "qk_rope_head_dim": 64, "rope_theta": 5e4}
+    as_deepseek = rw.rotary_from_config(part | {"model_type": "deepseek_v3"})
+    assert rw.rotary_from_config(part) == as_deepseek
+    assert rw.rotary_from_config({"model_type": "kimi_k25", "text_config": part}) == as_deepseek
+
+
+def test_gpt_j_may_rotate_all_of_a_head() -> None:
+    config = {"model_type": "gptj", "n_embd": 4096, "n_head": 16}
+    assert rw.rotary_from_config(config)["rotary_dim"] == 64
+    assert rw.rotary_from_config(config | {"rotary_dim": None})["rotary_dim"] == 256
+
+
 # The data file
 
 

@@ -45,6 +45,38 @@ def test_a_family_that_is_not_sure_is_refused(model_type: str) -> None:
     refused(LLAMA | {"model_type": model_type, "rope_interleave": True}, message)
 
 
+@pytest.mark.parametrize(
+    ("outer", "key", "inner"),
+    [
+        ("t5gemma2", "decoder", "t5gemma2_decoder"),
+        ("dia", "decoder_config", "dia_decoder"),
+        ("colpali", "vlm_config", "paligemma"),
+        ("qwen2_5_omni", "thinker_config", "qwen2_5_omni_thinker"),
+    ],
+)
+def test_the_part_about_text_is_asked_for(outer: str, key: str, inner: str) -> None:
+    message = f"config must be the part about text, config[{key!r}], got all parts"
+    refused({"model_type": outer, key: {"model_type": inner, "head_dim": 64}}, message)
+
+
+@pytest.mark.parametrize(
+    ("model_type", "layer_type"),
+    [
+        ("lfm2", "conv"),
+        ("granitemoehybrid", "mamba"),
+        ("qwen3_next", "linear_attention"),
+        ("qwen3_5_text", "linear_attention"),
+    ],
+)
+def test_a_layer_without_rotation_is_refused(model_type: str, layer_type: str) -> None:
+    config = LLAMA | {"model_type": model_type, "layer_types": [layer_type, "full_attention"]}
+    if model_type == "granitemoehybrid":
+        config["position_embedding_type"] = "rope"
+    message = f"layer_type {layer_type!r} does not rotate in {model_type!r}"
+    with pytest.raises(ValueError, match=message):
+        rw.rotary_from_config(config, layer_type=layer_type)
+
+
 @pytest.mark.parametrize("key", ["hidden_size", "num_attention_heads"])
 def test_the_size_of_a_head_must_be_there(key: str) -> None:
     config = {name: value for name, value in LLAMA.items() if name != key}

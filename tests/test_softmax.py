@@ -56,7 +56,7 @@ def ulp(exact: NDArray[np.float64], dtype: str) -> NDArray[np.float64]:
 
 
 def exact_sums(row: NDArray[Any], scale: float = 1.0) -> tuple[list[Any], Any]:
-    """Return e^x for all elements, and their sum, with 300 bits."""
+    """Return e^x for all elements, and their sum, with 400 bits."""
     powers = [mp.exp(mp.mpf(scale) * mp.mpf(float(x))) for x in row]
     return powers, mp.fsum(powers)
 

@@ -165,12 +165,12 @@ typename S::F64 hyperbolic_tangent(typename S::F64 x) {
 }
 
 // tanh(a + b) = (tanh a + tanh b) / (1 + tanh a tanh b), a + b = |x|, with the sign of x. Of the
-// step of which a is a multiple float32 has all tangents within .36 units in the last place; |b| is
+// step of which a is a multiple float32 has all tangents within .38 units in the last place; |b| is
 // half a step at most, and tanh b = b + b^3 p(b^2), the least greatest error of p. It is never
 // above 1, for what is divided is never above what it is divided by.
 template <class S>
 typename S::F32 hyperbolic_tangent(typename S::F32 x) {
-    constexpr float step = 0x1.384p-1F, round = 0x1.8p23F;
+    constexpr float step = 0x1.384p-1F, round = Lanes<S, float>::round;
     constexpr float tangents[16] = {0x0p0F,         0x1.168b36p-1F, 0x1.addc94p-1F, 0x1.e64a58p-1F,
                                     0x1.f8455cp-1F, 0x1.fdb490p-1F, 0x1.ff5240p-1F, 0x1.ffccaap-1F,
                                     0x1.fff0d6p-1F, 0x1.fffb86p-1F, 0x1.fffeaep-1F, 0x1.ffff9cp-1F,

@@ -357,9 +357,8 @@ void run_tasks(std::int64_t count, int threads, Task task) {
 int available_threads() {
     int count = static_cast<int>(std::thread::hardware_concurrency());
 #if defined(__linux__)
-    cpu_set_t affinity;
-    if (sched_getaffinity(0, sizeof affinity, &affinity) == 0)
-        count = CPU_COUNT(&affinity);
+    if (cpu_set_t all; allowed_processors(all))
+        count = CPU_COUNT(&all);
     if (const double quota = std::ceil(processor_quota()); quota < count)
         count = static_cast<int>(quota);
 #endif

@@ -202,7 +202,7 @@ std::int64_t share_rows(const SoftmaxElements<T>& e, const Strided<void>& y, std
                         std::int64_t end, const SoftmaxRoom<T>& room, Guess& guess,
                         StreamedRows<T>* streamed, Ahead ahead) {
     const Softmax& s = e.asked;
-    const TaskRows<T> next(e, y, index, room);
+    const TaskRows<T> task(e, y, index, room);
     const bool plain = e.plain() && s.x.step == 1;
     const bool in_place = streamed == nullptr && e.as_computed() && y.step == 1;
     const std::int64_t line = s.leading.empty() ? 1 : s.leading.back();
@@ -211,11 +211,11 @@ std::int64_t share_rows(const SoftmaxElements<T>& e, const Strided<void>& y, std
     const std::int64_t rows = std::min({end - index, line - index % line, some});
     T* const own = streamed == nullptr ? room.elements : streamed->next();
     if (!plain)
-        next.gather(rows, own);
-    const T* const x = plain ? static_cast<const T*>(next.row_of(s.x, 0)) : own;
-    const std::int64_t x_stride = plain ? next.stride(s.x) : s.length;
-    T* const shares = in_place ? static_cast<T*>(next.row_of(y, 0)) : own;
-    const std::int64_t stride = in_place ? next.stride(y) : s.length;
+        task.gather(rows, own);
+    const T* const x = plain ? static_cast<const T*>(task.row_of(s.x, 0)) : own;
+    const std::int64_t x_stride = plain ? task.stride(s.x) : s.length;
+    T* const shares = in_place ? static_cast<T*>(task.row_of(y, 0)) : own;
+    const std::int64_t stride = in_place ? task.stride(y) : s.length;
     Lines none{};
     if (s.length <= short_length)
         e.kernel().short_rows(x, x_stride, shares, stride, rows, s.length, e.scale, guess);
@@ -223,11 +223,11 @@ std::int64_t share_rows(const SoftmaxElements<T>& e, const Strided<void>& y, std
         e.kernel().rows(x, x_stride, shares, stride, rows, s.length, e.scale, room.weights, guess,
                         streamed == nullptr ? none : streamed->lines(), ahead);
     if (s.mask.data != nullptr)
-        next.hide(rows, shares, stride);
+        task.hide(rows, shares, stride);
     if (streamed != nullptr)
-        streamed->stream(static_cast<T*>(next.row_of(y, 0)), rows * s.length);
+        streamed->stream(static_cast<T*>(task.row_of(y, 0)), rows * s.length);
     else if (!in_place)
-        next.scatter(own, rows);
+        task.scatter(own, rows);
     return rows;
 }
 

@@ -1,5 +1,6 @@
 """Positional encodings and attention for NumPy."""
 
+from contextlib import suppress
 from importlib import import_module
 from types import ModuleType
 
@@ -94,4 +95,8 @@ def __getattr__(name: str) -> ModuleType:
 def __dir__() -> list[str]:
     from importlib.util import find_spec  # noqa: PLC0415 - half a millisecond of the import
 
-    return sorted([*__all__, *(name for name, needed in _NEEDED.items() if find_spec(needed))])
+    found = []
+    for name, needed in _NEEDED.items():
+        with suppress(ValueError):  # of a stand-in for a module
+            found += [name] if find_spec(needed) else []
+    return sorted([*__all__, *found])

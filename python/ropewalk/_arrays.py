@@ -117,6 +117,12 @@ def positions(
         ):
             _refuse_position(name, max(values[0], values[-1], key=abs))
         return values, (len(values),)
+    if isinstance(values, range):  # one for each token, as many as axes where there are so many
+        msg = (
+            f"{name} must have a position on each of {axes} axes for every token, got {values}; "
+            + _same_on_all(name, axes)
+        )
+        raise ValueError(msg)
     array = converted(name, values)
     _refuse_kind(name, array)
     if isinstance(values, (list, tuple)) and array.dtype.kind == "f":
@@ -135,12 +141,6 @@ def positions(
         _refuse_position(name, core.reshape(-1)[bad])
     if axes == 1:
         return core, array.shape
-    if isinstance(values, range):  # has one for each token, as many as there may be
-        msg = (
-            f"{name} must have a position on each of {axes} axes for every token, got {values}; "
-            + _same_on_all(name, axes)
-        )
-        raise ValueError(msg)
     check_coordinates(name, array.shape, axes)
     return core, array.shape[:-1]
 

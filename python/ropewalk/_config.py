@@ -59,7 +59,24 @@ _KEY_OF = {"dim": "rotary_dim", "sections": "mrope_section", "max_length": _LONG
 
 _ROPE = ("rope_parameters", "rope_scaling")
 _BASE = ("rope_theta", "rotary_emb_base")
-_FRACTION = ("partial_rotary_factor", "rotary_pct", "rope_pct")
+_FRACTION = (
+    "partial_rotary_factor",
+    "rotary_pct",
+    "rope_pct",
+    "rope_percent",
+    "rotary_emb_fraction",
+)
+# Where some models of several parts keep what others have in text_config.
+_PARTS = (
+    "decoder",
+    "decoder_config",
+    "language_config",
+    "llm_config",
+    "thinker_config",
+    "vlm_config",
+)
+# Layers that have no queries and keys.
+_WITHOUT_HEADS = ("conv", "mamba", "mamba2", "recurrent")
 _HIDDEN, _HEADS = ("hidden_size", "n_embd"), ("num_attention_heads", "n_head")
 _HEAD_OF_LAYER = {"full_attention": "global_head_dim", "sliding_attention": "swa_head_dim"}
 # The last two say how queries are scaled and how long a context may get: no part of the rotation.
@@ -82,7 +99,8 @@ def rotary_from_config(
     ----------
     config : mapping
         What ``json.load`` makes of config.json, in its old or its new spelling: `rope_scaling` with
-        `rope_theta`, or `rope_parameters`; for several modalities what `text_config` says. Where
+        `rope_theta`, or `rope_parameters`; for several modalities what `text_config` says, and
+        where the part about text is elsewhere, that part. Where
         `rope_interleave` is true or false, it says the pairing; otherwise `model_type` does.
     layer_type : str, optional
         Which of the layers is meant ("full_attention", "sliding_attention" ...), where the model
@@ -188,6 +206,10 @@ def _text_and_family(config: Any) -> tuple[Mapping[str, Any], dict[str, Any]]:
     text = config.get("text_config")
     if text is not None:
         _refuse_other("text_config", text, Mapping)
+    for key in _PARTS if not text else ():
+        if isinstance(config.get(key), Mapping):
+            msg = f"config must be the part about text, config[{key!r}], got all parts"
+            raise ValueError(msg)
     text = text or config
     families = _families()
     model_type = text.get("model_type")
@@ -278,6 +300,7 @@ def _rope_of_layer(
             return None, one
         if len(layers) > 1:
             layers |= dict.fromkeys(family.get("unrotated", ()))
+            layers |= {name: None for name in _WITHOUT_HEADS if name in layers}
     rotated = {name: layer for name, layer in layers.items() if layer is not None}
     if layer_type is None and len(rotated) == 1:
         (layer_type,) = rotated
@@ -359,7 +382,9 @@ def _rotated_part(
         return 1.0, head
     fraction, width = _given(_FRACTION, rope, text), text.get("rotary_dim")
     if fraction is None and width is None:
-        fraction, width = family.get("partial_rotary_factor"), family.get("rotary_dim")
+        fraction = family.get("partial_rotary_factor")
+        if "rotary_dim" not in text:  # null is all of the head
+            width = family.get("rotary_dim")
     if fraction is not None:
         fraction = _options.positive_number("partial_rotary_factor", fraction)
         if fraction > 1:

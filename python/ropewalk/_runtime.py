@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import _GeneratorContextManager, contextmanager
 from contextvars import ContextVar
 from typing import Any
 
@@ -104,7 +104,7 @@ def get_num_threads() -> int:
     return n
 
 
-def num_threads(n: int, /) -> AbstractContextManager[None]:
+def num_threads(n: int, /) -> _GeneratorContextManager[None]:
     """Limit the threads of the calls inside a ``with`` block.
 
     Parameters
@@ -115,7 +115,7 @@ def num_threads(n: int, /) -> AbstractContextManager[None]:
     Returns
     -------
     context manager
-        For one block.
+        For one block, or as the decorator of a function.
 
     Raises
     ------

@@ -171,6 +171,16 @@ def test_logarithmic_colours_tell_small_weights_apart(show: Show) -> None:
     assert np.abs(shown.colours((1, 5))[..., :3] - expected).max() < 6
 
 
+@pytest.mark.parametrize("control", ["head", "left", "right"])
+def test_a_truth_is_no_integer(control: str) -> None:
+    view = rw.explorer.attention(np.full((2, 3, 3), 1 / 3))
+    before = getattr(view, control)
+    with pytest.raises(TraitError, match=f"^{control} must be .*, got True"):
+        setattr(view, control, True)
+    assert getattr(view, control) == before
+    view.causal = True
+
+
 def test_thumbnails_keep_the_peak_of_a_large_head() -> None:
     weights = np.zeros((1, 1000, 700))
     weights[0, 637, 411] = 1.0

@@ -117,6 +117,16 @@ REFUSED: dict[str, str] = {
 }
 
 
+# Published with code of their own, which is that of another family.
+SAME = {"kimi_k2": "deepseek_v3"}
+# Layers of Gated DeltaNet.
+MORE: dict[str, dict[str, Any]] = {
+    "qwen3_5_moe_text": {"unrotated": ["linear_attention"]},
+    "qwen3_5_text": {"unrotated": ["linear_attention"]},
+    "qwen3_next": {"unrotated": ["linear_attention"]},
+}
+
+
 def modeling(config: Any) -> Any:
     """Return the module that has the family's models, None where it borrows them."""
     try:
@@ -443,7 +453,8 @@ def main() -> None:
     torch.manual_seed(0)
     torch.set_grad_enabled(False)
     transformers.logging.set_verbosity_error()
-    families, inside = copy.deepcopy(READ), {}
+    families: dict[str, Any] = copy.deepcopy(READ)
+    inside = dict(SAME)
     for model_type in sys.argv[1:] or sorted(CONFIGS):
         try:
             outer = default_config(model_type)
@@ -457,13 +468,16 @@ def main() -> None:
                 families[config.model_type] = family(config.model_type, outer)
         except Exception as error:  # any family may fail in its own way
             sys.stderr.write(f"{model_type}: {type(error).__name__}: {error}\n")
+    for name, more in MORE.items():
+        if name in families:
+            families[name] |= more
     known = {*families, *REFUSED}
     inside = {outer: text for outer, text in inside.items() if text in known and outer not in known}
     measured_with = {
         "transformers": transformers.__version__,
         "date": f"{datetime.now(UTC):%Y-%m-%d}",
     }
-    parts = {"families": families, "inside": inside, "refused": REFUSED}
+    parts: dict[str, dict[str, Any]] = {"families": families, "inside": inside, "refused": REFUSED}
     lines = [f'"measured": {json.dumps(measured_with)}']
     for name, part in parts.items():
         rows = (f"{json.dumps(key)}: {json.dumps(part[key])}" for key in sorted(part))

@@ -327,3 +327,13 @@ def test_names_of_many_pairs_stand_apart() -> None:
     boxes = [text.get_window_extent() for text in ax.texts]
     assert len(boxes) == 32
     assert not any(a.overlaps(b) for a, b in combinations(boxes, 2))
+
+
+@pytest.mark.parametrize("odd", [np.nan, np.inf])
+def test_a_row_that_is_not_finite_leaves_the_others(odd: float) -> None:
+    table = rw.rotate(np.ones((6, 4)), range(6))
+    (first, _), others = rw.plot.rotation(table).collections, np.arange(6) != 2
+    table[2, 0] = odd
+    (again, _) = rw.plot.rotation(table).collections
+    for one, other in ((first.U, again.U), (first.V, again.V)):
+        np.testing.assert_allclose(np.asarray(other)[others], np.asarray(one)[others])

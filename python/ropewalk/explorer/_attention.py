@@ -84,7 +84,7 @@ class AttentionView(View):
     @traitlets.validate("head")
     def _valid_head(self, proposal: Any) -> int:
         head: int = proposal["value"]
-        if not 0 <= head < len(self.heads):
+        if isinstance(head, bool) or not 0 <= head < len(self.heads):
             msg = f"head must be from 0 to {len(self.heads) - 1}, got {head}"
             raise traitlets.TraitError(msg)
         return head
@@ -100,6 +100,9 @@ class AttentionView(View):
     @traitlets.validate("causal", "left", "right")
     def _valid_place(self, proposal: Any) -> Any:
         value = proposal["value"]
+        if isinstance(value, bool) and proposal["trait"].name != "causal":
+            msg = f"{proposal['trait'].name} must be an integer or None, got {value}"
+            raise traitlets.TraitError(msg)
         if value is not None and value is not False and not self.placed:
             queries, keys = len(self.tokens), len(self.key_tokens)
             msg = f"{proposal['trait'].name} needs offset {_options.which_offset(queries, keys)}"

@@ -119,7 +119,8 @@ def rotation(
         line, column = divmod(place, IN_A_ROW)
         x, y = BETWEEN_CENTRES * column, -BETWEEN_LINES * line
         arrows = np.stack([first[:, pair], second[:, pair]])
-        longest = float(np.hypot(*arrows).max()) or 1.0
+        lengths = np.hypot(*arrows)
+        longest = float(lengths.max(where=np.isfinite(lengths), initial=0.0)) or 1.0
         ax.add_patch(Circle((x, y), 1, fill=False, color="0.75"))
         drawn = ax.quiver(
             np.full(len(at), x),

@@ -103,7 +103,8 @@ def rotating_pairs(
     titles = _canvas.own_words(labels, default, lang)
     of_pairs = pair_slices(2 * count, interleaved=_options.is_interleaved(pairing))
     pairs = np.stack([values[:, features] for features in of_pairs], axis=-1)
-    longest = np.hypot(pairs[..., 0], pairs[..., 1]).max(axis=0)
+    lengths = np.hypot(pairs[..., 0], pairs[..., 1])
+    longest = lengths.max(axis=0, where=np.isfinite(lengths), initial=0)
     pairs = pairs / np.where(longest > 0, longest, 1)[:, np.newaxis]
     places = np.arange(count)
     columns = min(count, IN_A_ROW)
