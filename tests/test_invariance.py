@@ -65,6 +65,12 @@ def test_an_affine_map_moves_integers_and_no_digits() -> None:
     assert fitted_shift(RUNGS["binary"], affine=True).residual > 0.9
 
 
+@pytest.mark.parametrize("size", [1e11, 1e-14, 1e300, 1e-300])
+def test_an_affine_map_moves_integers_of_any_size(size: float) -> None:
+    table = rw.integer_encoding(range(256), 4) * size
+    assert fitted_shift(table, affine=True).residual < 1e-10 * size
+
+
 # Norms, and what is relative
 
 PLACED: dict[str, Callable[[NDArray[Any], Any], NDArray[Any]]] = {

@@ -489,6 +489,19 @@ def test_a_closed_output_gives_exit_code_2(tmp_path: Path, command: str) -> None
     assert result.stderr == "ropewalk: error: standard output is closed\n"
 
 
+def test_messages_do_not_go_where_data_do(tmp_path: Path) -> None:
+    command = "table integer --positions 0:4 --dim 4 --out table.csv"
+    result = subprocess.run(
+        ["sh", "-c", 'exec "$0" -m ropewalk "$@" 2>&-', sys.executable, *command.split()],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (result.returncode, result.stdout) == (0, "")
+    assert (tmp_path / "table.csv").exists()
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 @pytest.mark.parametrize("command", ["info", "table integer --positions 0:4 --dim 4"])

@@ -42,7 +42,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code."""
     options = _parser().parse_args(argv)
     if sys.stdout is None:  # what Python makes of one that is closed
-        print("ropewalk: error: standard output is closed", file=sys.stderr)
+        _tell("ropewalk: error: standard output is closed")
         return 2
     try:
         code: int = options.run(options)
@@ -50,7 +50,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # who reads the output has had enough
         code = 0
     except (ImportError, MemoryError, OSError, TypeError, ValueError) as error:
-        print(f"ropewalk: error: {error}", file=sys.stderr)
+        _tell(f"ropewalk: error: {error}")
         code = 2
     try:
         sys.stdout.flush()
@@ -58,6 +58,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         with suppress(OSError):
             sys.stdout.close()  # or the interpreter would flush it once more at its end
     return code
+
+
+def _tell(message: str) -> None:
+    if sys.stderr is not None:  # where it is closed, print would write to standard output
+        print(message, file=sys.stderr)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -317,7 +322,7 @@ def _write_picture(path: Path, save: Callable[[Path], None]) -> None:
 
 def _write(path: Path, data: bytes) -> None:
     _files.write(path, data)
-    print(f"wrote {path}", file=sys.stderr)
+    _tell(f"wrote {path}")
 
 
 def _print_summary(entries: Sequence[articles.Entry], failed: Sequence[str]) -> None:

@@ -109,8 +109,10 @@ def fitted_shift(table: ArrayLike, shift: int = 1, /, *, affine: bool = False) -
     ones = np.ones((len(before), 1)) if _options.boolean("affine", affine) else before[:, :0]
     known = np.hstack([before, ones])
     dim = rows.shape[1]
+    # Powers of two near the largest of each column, or small columns would count for nothing.
+    sizes = np.ldexp(1.0, np.frexp(np.abs(known).max(axis=0))[1] - 1)
     with np.errstate(under="ignore"):
-        found = np.linalg.lstsq(known, after)[0].astype(np.float64)
+        found = np.linalg.lstsq(known / sizes, after)[0].astype(np.float64) / sizes[:, None]
         return FittedShift(found[:dim].T, found[dim:].sum(axis=0), largest(known @ found - after))
 
 
