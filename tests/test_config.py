@@ -339,6 +339,17 @@ def test_kimi_k2_rotates_as_deepseek_v3() -> None:
     assert rw.rotary_from_config({"model_type": "kimi_k25", "text_config": part}) == as_deepseek
 
 
+def test_an_empty_spelling_says_nothing_beside_the_other() -> None:
+    scaling = {"rope_type": "linear", "factor": 4.0}
+    config = {"model_type": "llama", "head_dim": 64, "rope_scaling": scaling}
+    assert rw.rotary_from_config(config | {"rope_parameters": {}}) == rw.rotary_from_config(config)
+
+
+def test_the_heads_of_a_decoder_count() -> None:
+    config = {"model_type": "moonshine", "hidden_size": 288, "decoder_num_attention_heads": 8}
+    assert rw.rotary_from_config(config)["rotary_dim"] == 32  # .9 of 36
+
+
 def test_gpt_j_may_rotate_all_of_a_head() -> None:
     config = {"model_type": "gptj", "n_embd": 4096, "n_head": 16}
     assert rw.rotary_from_config(config)["rotary_dim"] == 64

@@ -77,7 +77,8 @@ _PARTS = (
 )
 # Layers that have no queries and keys.
 _WITHOUT_HEADS = ("conv", "mamba", "mamba2", "recurrent")
-_HIDDEN, _HEADS = ("hidden_size", "n_embd"), ("num_attention_heads", "n_head")
+_HIDDEN = ("hidden_size", "n_embd")
+_HEADS = ("num_attention_heads", "n_head", "decoder_num_attention_heads")
 _HEAD_OF_LAYER = {"full_attention": "global_head_dim", "sliding_attention": "swa_head_dim"}
 # The last two say how queries are scaled and how long a context may get: no part of the rotation.
 _OF_ANY_KIND = {
@@ -269,7 +270,7 @@ def _rope_of_layer(
     for key in _ROPE:
         if text.get(key) is not None:
             _refuse_other(key, text[key], Mapping)
-    rope = _given(_ROPE, text) or {}
+    rope = _given(_ROPE, {key: text.get(key) or None for key in _ROPE}) or {}
     layers: dict[str, Mapping[str, Any] | None]
     if any(isinstance(layer, Mapping) for layer in rope.values()):
         for name, layer in rope.items():
