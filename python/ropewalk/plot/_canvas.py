@@ -117,7 +117,7 @@ JAPANESE = {
     "self-attention": "自己注意",
     "masked\nself-attention": "マスク付き\n自己注意",
     "cross-attention": "交差注意",
-    "feed-forward": "フィードフォワード層",
+    "feed-forward": "フィード\nフォワード層",
     "add and normalise": "加算と正規化",
     "keys, values": "キー、バリュー",
     "queries": "クエリ",

@@ -120,12 +120,13 @@ def rotation(
         x, y = BETWEEN_CENTRES * column, -BETWEEN_LINES * line
         arrows = np.stack([first[:, pair], second[:, pair]])
         lengths = np.hypot(*arrows)
-        longest = float(lengths.max(where=np.isfinite(lengths), initial=0.0)) or 1.0
+        finite = np.isfinite(lengths)
+        longest = float(lengths.max(where=finite, initial=0.0)) or 1.0
         ax.add_patch(Circle((x, y), 1, fill=False, color="0.75"))
         drawn = ax.quiver(
             np.full(len(at), x),
             np.full(len(at), y),
-            *arrows / longest,
+            *np.where(finite, arrows, np.nan) / longest,
             at,
             cmap=DARK_TO_LIGHT,
             norm=norm,
