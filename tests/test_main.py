@@ -475,31 +475,31 @@ def test_a_table_that_cannot_be_finished_leaves_the_old_one(tmp_path: Path) -> N
     assert (tmp_path / "table.csv").read_text() == "old"
 
 
-@pytest.mark.skipif(os.name != "posix", reason="the shell cannot close an output here")
-@pytest.mark.parametrize("command", ["info", "table integer --positions 0:4 --dim 4"])
-def test_a_closed_output_gives_exit_code_2(tmp_path: Path, command: str) -> None:
-    result = subprocess.run(
-        ["sh", "-c", 'exec "$0" -m ropewalk "$@" >&-', sys.executable, *command.split()],
-        cwd=tmp_path,
+def closed(output: str, command: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run the command with that output closed."""
+    return subprocess.run(
+        ["sh", "-c", f'exec "$0" -m ropewalk "$@" {output}', sys.executable, *command.split()],
+        cwd=folder,
         capture_output=True,
         text=True,
         check=False,
     )
+
+
+@pytest.mark.skipif(os.name != "posix", reason="the shell cannot close an output here")
+@pytest.mark.parametrize("command", ["info", "table integer --positions 0:4 --dim 4"])
+def test_a_closed_output_gives_exit_code_2(tmp_path: Path, command: str) -> None:
+    result = closed(">&-", command, tmp_path)
     assert result.returncode == 2
     assert result.stderr == "ropewalk: error: standard output is closed\n"
 
 
+@pytest.mark.skipif(os.name != "posix", reason="the shell cannot close an output here")
 def test_messages_do_not_go_where_data_do(tmp_path: Path) -> None:
     command = "table integer --positions 0:4 --dim 4 --out table.csv"
-    result = subprocess.run(
-        ["sh", "-c", 'exec "$0" -m ropewalk "$@" 2>&-', sys.executable, *command.split()],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    result = closed("2>&-", command, tmp_path)
     assert (result.returncode, result.stdout) == (0, "")
-    assert (tmp_path / "table.csv").exists()
+    assert files_in(tmp_path) == {"table.csv"}
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")

@@ -28,6 +28,7 @@ inline bool agrees(double total) {
     return total >= Guess::least_sum && total <= Guess::greatest_sum;
 }
 
+// As kernels do for themselves: no code of theirs may be compiled here.
 inline void learn(Guess& guess, bool right) {
     guess.wrong += right ? -std::min(1, guess.wrong) : 1;
 }

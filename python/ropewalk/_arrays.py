@@ -60,7 +60,7 @@ def even_width(array: NDArray[Any], hint: str = "", *, name: str = "x") -> int:
 def check_rows_fit(
     name: str,
     shape: tuple[int, ...],
-    array: tuple[int, ...],
+    array_shape: tuple[int, ...],
     last: tuple[int, ...] = (),
     *,
     each: str = "pairs",
@@ -71,7 +71,7 @@ def check_rows_fit(
     The same of tables, which have an axis of pairs behind those axes, and of positions on several
     axes.
     """
-    rows = array[:-1]
+    rows = array_shape[:-1]
     if not shape:
         return
     if len(shape) == 1 and rows and shape[0] in {1, rows[-1]}:
@@ -81,7 +81,7 @@ def check_rows_fit(
     msg = (
         f"{name} must have no axis{f' before its {each}' if last else ''}, one as long as axis -2 "
         f"of {of}, or as many as {of} before its last one, each as long or 1, for {of} of shape "
-        f"{array}; got shape {shape + last}"
+        f"{array_shape}; got shape {shape + last}"
     )
     axes: list[int] = []
     for length in shape:

@@ -169,13 +169,13 @@ def _of_all_heads(
     name: str,
     positions: da.Array | ArrayLike | range | None,
     axes: tuple[int, ...],
-    array: tuple[int, ...],
+    array_shape: tuple[int, ...],
     of: str,
 ) -> da.Array | range | None:
     """Return positions with an axis for the heads, where they have one for each row of a batch."""
     if positions is None:
         return None
-    rows = positions_of_rows(name, positions, axes, array, of=of)
+    rows = positions_of_rows(name, positions, axes, array_shape, of=of)
     if isinstance(rows, range) or rows.ndim <= 1 + len(axes):
         return rows
     return da.stack([rows], axis=-2 - len(axes))

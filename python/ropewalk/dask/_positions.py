@@ -218,19 +218,19 @@ def positions_of_rows(
     name: str,
     positions: da.Array | ArrayLike | range,
     axes: tuple[int, ...],
-    array: tuple[int, ...],
+    array_shape: tuple[int, ...],
     *,
     of: str = "x",
 ) -> da.Array | range:
     """Return positions that fit the rows of an array: a range of one for each, or in chunks."""
     if isinstance(positions, range) and not axes:  # however long, it takes no memory
         _, shape = _arrays.positions(name, positions)
-        _arrays.check_rows_fit(name, shape, array, of=of)
-        if shape == array[-2:-1]:
+        _arrays.check_rows_fit(name, shape, array_shape, of=of)
+        if shape == array_shape[-2:-1]:
             return positions
     rows = _in_chunks(name, positions, axes)
     shape = rows.shape[: rows.ndim - len(axes)]
-    _arrays.check_rows_fit(name, shape, array, axes, each="coordinates", of=of)
+    _arrays.check_rows_fit(name, shape, array_shape, axes, each="coordinates", of=of)
     return rows
 
 
