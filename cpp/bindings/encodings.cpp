@@ -115,7 +115,9 @@ void fill_pair_matrices(const Frequencies& frequencies, const py::object& positi
     auto* const matrices = static_cast<double*>(out.mutable_data());
     const Matrices kind = interleaved ? Matrices::interleaved : Matrices::half;
     const UpperSine upper = upper_sine ? UpperSine::positive : UpperSine::negative;
-    run_unlocked([&] { fill_matrices(frequencies, rows, factor, kind, upper, matrices, threads); });
+    run_unlocked([&] {
+        fill_matrices(*chosen_kernels, frequencies, rows, factor, kind, upper, matrices, threads);
+    });
 }
 
 } // namespace

@@ -99,10 +99,14 @@ void fill_table(const Kernels& kernels, const Frequencies& frequencies, const Po
     filling.fill_standing(table.pairs);
 }
 
-void fill_matrices(const Frequencies& frequencies, const Positions& positions, double factor,
-                   Matrices kind, UpperSine upper, double* matrices, int threads) {
-    const Frequencies& turning = frequencies.along(positions);
-    const std::int64_t pairs = turning.pairs(), dim = 2 * pairs;
+void fill_matrices(const Kernels& kernels, const Frequencies& frequencies,
+                   const Positions& positions, double factor, Matrices kind, UpperSine upper,
+                   double* matrices, int threads) {
+    const std::int64_t pairs = frequencies.pairs(), dim = 2 * pairs;
+    const Scratch tables(positions.count * dim);
+    double *const sines = tables.data(), *const cosines = sines + positions.count * pairs;
+    fill_table(kernels, frequencies, positions, factor, Type::float64, Layout::apart,
+               {sines, cosines, pairs, positions.count, pairs}, Stores::cached, threads);
     const bool half = kind == Matrices::half;
     const std::int64_t apart = half ? pairs : 1;          // of the two columns of a pair
     const std::int64_t next = (half ? 1 : 2) * (dim + 1); // from pair to pair
@@ -111,11 +115,11 @@ void fill_matrices(const Frequencies& frequencies, const Positions& positions, d
         double* const matrix = matrices + row * dim * dim;
         std::fill_n(matrix, dim * dim, 0.0);
         for (std::int64_t pair = 0; pair < pairs; ++pair) {
-            const SineCosine value = scaled(turning.exact(positions, row, pair), factor);
+            const double sine = sign * sines[row * pairs + pair];
             double* const upper_left = matrix + pair * next;
-            upper_left[0] = upper_left[apart * (dim + 1)] = value.cosine.high;
-            upper_left[apart] = sign * value.sine.high;
-            upper_left[apart * dim] = -sign * value.sine.high;
+            upper_left[0] = upper_left[apart * (dim + 1)] = cosines[row * pairs + pair];
+            upper_left[apart] = sine;
+            upper_left[apart * dim] = -sine;
         }
     };
     if (positions.count * dim * dim * 8 < parallel_bytes)

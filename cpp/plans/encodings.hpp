@@ -21,7 +21,8 @@ void fill_table(const Kernels& kernels, const Frequencies& frequencies, const Po
 // are interleaved or half a row apart.
 enum class Matrices { interleaved, half };
 enum class UpperSine { positive, negative };
-void fill_matrices(const Frequencies& frequencies, const Positions& positions, double factor,
-                   Matrices kind, UpperSine upper, double* matrices, int threads);
+void fill_matrices(const Kernels& kernels, const Frequencies& frequencies,
+                   const Positions& positions, double factor, Matrices kind, UpperSine upper,
+                   double* matrices, int threads);
 
 } // namespace ropewalk

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypedDict
@@ -14,6 +15,8 @@ from ropewalk._attention_problem import Problem, additive, per_head, rows, visib
 from ropewalk._options import Precision, Window
 from ropewalk._runtime import get_num_threads
 from ropewalk._softmax import logsumexp, softmax
+
+MERGED_ELEMENTS = 2**15  # at once, so that what merging makes of them stays in the second cache
 
 
 class AttentionOptions(TypedDict, total=False):
@@ -580,15 +583,21 @@ def merge_attention(
         raise ValueError(msg)
 
     sums = np.stack([part.astype(np.float64) for part in logs])
-    weights = softmax(sums, axis=0)
-    output = np.zeros(shape)
+    result, lse = _results.empty(shape, dtype), logsumexp(sums, axis=0)
+    rows, dim = math.prod(shape[:-1]), shape[-1]
+    flat = [part.reshape(rows, dim) for part in values]
+    weights, unseen = softmax(sums, axis=0), sums == -np.inf
+    weights, unseen = weights.reshape(len(sums), rows, 1), unseen.reshape(len(sums), rows)
+    output, together = result.reshape(rows, dim), max(MERGED_ELEMENTS // max(dim, 1), 1)
     with np.errstate(all="ignore"):
-        for part, weight, log in zip(values, weights, sums, strict=True):
-            more = part.astype(np.float64)
-            more *= weight[..., None]
-            more[log == -np.inf] = 0  # what has seen nothing may hold anything
-            output += more
-        return output.astype(dtype), logsumexp(sums, axis=0)
+        for some in (slice(first, first + together) for first in range(0, rows, together)):
+            total = np.zeros(output[some].shape)
+            for part, weight, hidden in zip(flat, weights, unseen, strict=True):
+                more = part[some] * weight[some]
+                more[hidden[some]] = 0  # what has seen nothing may hold anything
+                total += more
+            output[some] = total
+    return result, lse
 
 
 def _parts(name: str, parts: ArrayLike | Sequence[ArrayLike]) -> list[ArrayLike]:
