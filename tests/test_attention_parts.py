@@ -3,6 +3,7 @@
 from itertools import pairwise
 from typing import Any
 
+import dask.array as da
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -78,7 +79,12 @@ def test_parts_are_a_sequence_or_lie_on_axis_0() -> None:
     call = call_of("float32")
     outputs, lses = zip(*parts_of(call, 0, 40, 80, 120, 160, 200), strict=True)
     expected = rw.merge_attention(outputs, lses)
-    for of_outputs, of_lses in ((list(outputs), list(lses)), (np.array(outputs), np.array(lses))):
+    arrays = np.array(outputs), np.array(lses)
+    for of_outputs, of_lses in (
+        (list(outputs), list(lses)),
+        arrays,
+        [da.from_array(array) for array in arrays],  # as those of other libraries, no sequence
+    ):
         for actual, plain in zip(rw.merge_attention(of_outputs, of_lses), expected, strict=True):
             assert_same_bits(actual, plain)
 

@@ -463,6 +463,17 @@ def test_parts_must_be_numbers(name: str) -> None:
         rw.merge_attention(*parts.values())
 
 
+@pytest.mark.parametrize("heads", [4, np.int64(4), np.array(4)], ids=repr)
+def test_a_number_of_heads_is_no_slope(heads: Any) -> None:
+    message = "slopes must be slopes, as bias.alibi_slopes(4) has, got 4"
+    x = np.ones((4, 3, 2))
+    with pytest.raises(ValueError, match=exactly(message)):
+        rw.attention(x, x, x, slopes=heads)
+    with pytest.raises(ValueError, match=exactly(message)):
+        rw.attention_weights(x, x, slopes=heads)
+    assert (rw.attention(x, x, x, slopes=1) == rw.attention(x, x, x, slopes=1.0)).all()
+
+
 def test_masked_arrays_are_refused() -> None:
     x = np.ones((3, 2))
     ma: Any = np.ma

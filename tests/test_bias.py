@@ -415,10 +415,10 @@ def test_lengths_that_differ_need_an_offset(name: str) -> None:
 @pytest.mark.parametrize("length", [-1, 2**53 + 1, 2**80])
 @of_positions
 def test_lengths_must_be_in_range(name: str, length: int) -> None:
-    message = f"query_length must be an integer from 0 to 2**53, got {length}"
+    message = f"query_length must be an integer from 0 to {2**53}, got {length}"
     with pytest.raises(ValueError, match=exactly(message)):
         OF_POSITIONS[name](length)
-    message = f"key_length must be an integer from 0 to 2**53, got {length}"
+    message = f"key_length must be an integer from 0 to {2**53}, got {length}"
     with pytest.raises(ValueError, match=exactly(message)):
         OF_POSITIONS[name](3, length, offset=0)
 
@@ -514,7 +514,7 @@ def test_slopes_must_be_real(slopes: Any) -> None:
 
 
 def test_a_number_of_heads_is_no_slope() -> None:
-    message = "slopes must be slopes, as alibi_slopes(8) has for that many heads, got 8"
+    message = "slopes must be slopes, as bias.alibi_slopes(8) has, got 8"
     with pytest.raises(ValueError, match=exactly(message)):
         bias.alibi(8, 100)
     with pytest.raises(ValueError, match=exactly(message)):

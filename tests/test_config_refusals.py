@@ -314,10 +314,21 @@ def test_part_of_a_head_must_be_above_0_and_at_most_1(fraction: float) -> None:
     refused(LLAMA | {"partial_rotary_factor": fraction}, "partial_rotary_factor must be ")
 
 
-@pytest.mark.parametrize("fraction", [0.2, 0.01])
-def test_part_of_a_head_must_be_even(fraction: float) -> None:
-    with pytest.raises(ValueError, match="must be an even integer"):
-        rw.rotary_from_config(LLAMA | {"partial_rotary_factor": fraction})
+@pytest.mark.parametrize(
+    ("widths", "found"),
+    [
+        ({"partial_rotary_factor": 0.2}, 3),
+        ({"partial_rotary_factor": 0.01}, 0),
+        ({"head_dim": 7}, 7),
+        ({"rotary_dim": 5}, 5),
+    ],
+)
+def test_part_of_a_head_must_be_even(widths: dict[str, Any], found: int) -> None:
+    message = (
+        "rotary_dim, or else head_dim times partial_rotary_factor, must be an even integer, "
+        f"2 or more, got {found}"
+    )
+    refused(LLAMA | widths, message)
 
 
 @pytest.mark.parametrize("width", [0, -2, 17, 18])

@@ -7,8 +7,10 @@ import sys
 from collections.abc import Callable
 from typing import Any, cast
 
+import ml_dtypes
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from tests.data import assert_same_bits, rows
 
 import ropewalk as rw
@@ -289,6 +291,50 @@ def test_results_may_have_as_many_axes_as_numpy_has(name: str) -> None:
     assert (found.reshape(-1) == np.ravel(AS_MANY_AXES[name](values[None]))).all()
 
 
+class Convertible:
+    """What turns itself into an array, as arrays of other libraries do."""
+
+    def __init__(self, array: NDArray[Any]) -> None:
+        self.array = array
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> NDArray[Any]:
+        return self.array
+
+
+@pytest.mark.parametrize("name", MASKED)
+def test_a_mask_is_not_lost_on_the_way_into_an_array(name: str) -> None:
+    message = exactly(f"{name} must not be a masked array, whose mask would be lost")
+    with pytest.raises(TypeError, match=message):
+        MASKED[name](Convertible(HALF_MASKED))
+
+
+def test_what_turns_itself_into_an_array_is_one() -> None:
+    assert (rw.softmax(cast("Any", Convertible(ONES))) == rw.softmax(ONES)).all()
+
+
+class Refusing:
+    """A tensor that cannot become an array."""
+
+    def __init__(self, error: type[Exception]) -> None:
+        self.error = error
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> NDArray[Any]:
+        msg = "use tensor.detach().numpy()"
+        raise self.error(msg)
+
+
+@pytest.mark.parametrize("error", [RuntimeError, TypeError])
+def test_a_tensor_that_cannot_become_an_array_is_named(error: type[Exception]) -> None:
+    message = r"^x must be .*: use tensor.detach\(\).numpy\(\)$"
+    with pytest.raises(TypeError, match=message):
+        rw.softmax(cast("Any", Refusing(error)))
+
+
+def test_a_number_of_bfloat16_is_a_number() -> None:
+    scale = ml_dtypes.bfloat16(0.3)
+    assert (rw.softmax(ONES, scale=scale) == rw.softmax(ONES, scale=float(scale))).all()
+
+
 HALF, TINY = np.full((2, 2), 2.0**-14, np.float16), [1.0, 1e-310]
 SMALLER = [[1e-200]]
 SMALL: dict[str, Callable[[], Any]] = {
@@ -311,6 +357,20 @@ SMALL: dict[str, Callable[[], Any]] = {
     "area": lambda: rw.geometry.area([[0, 0], [1e-200, 0], [0, 1e-200]]),
     "distance_to_hull": lambda: rw.geometry.distance_to_hull([TINY], [[1e-200, 0], [0, 1e-200]]),
     "rotary_tables": lambda: rw.rotary_tables(1e-45, 4, angles="float32"),
+    "rotate_by": lambda: rw.rotate_by(
+        np.ones((2, 2), np.float32), np.array([[1e-300], [1e300]]), np.zeros((2, 1))
+    ),
+    "width": lambda: rw.geometry.width([[0, 0], [1, 0]], [1e-200, 1e200]),
+    "diameter": lambda: rw.geometry.diameter([[0, 0], [1e200, 1e-200]]),
+    "alibi": lambda: rw.bias.alibi([1e308, -1e308], 3),
+    "multi_head_attention, sums": lambda: rw.multi_head_attention(
+        [[1e308]],
+        heads=1,
+        query_weight=[[0.0]],
+        key_weight=[[0.0]],
+        value_weight=[[1.0]],
+        value_bias=[1e308],
+    ),
     "fitted_shift": lambda: rw.properties.fitted_shift([TINY, [3.0, 1e-200], [4.0, 1e-310]]).matrix,
 }
 

@@ -420,6 +420,37 @@ def test_an_encoding_of_a_grid_has_the_bits_of_the_whole() -> None:
     assert lazy.chunks == ((3, 3, 1), (2, 2, 1), (8,))
 
 
+def masked(shape: tuple[int, ...]) -> da.Array:
+    mask: NDArray[np.bool_] = np.zeros(shape, bool)
+    mask.flat[0] = True
+    return da.from_array(np.ma.masked_where(mask, np.ones(shape)))
+
+
+@pytest.mark.parametrize("name", ["query", "bias", "slopes", "key_lengths", "x"])
+def test_masked_chunks_are_refused(name: str) -> None:
+    x, wrong = da.ones((2, 2), chunks=1), masked((2, 2))
+    calls: dict[str, Callable[[], object]] = {
+        "query": lambda: rw.dask.attention(wrong, x, x),
+        "x": lambda: rw.softmax(wrong),
+    }
+    options: dict[str, Any] = {name: wrong if name == "bias" else masked(())}
+    message = f"^{name} must not be a masked array, whose mask would be lost$"
+    with pytest.raises(TypeError, match=message):
+        calls.get(name, lambda: rw.dask.attention(x, x, x, **options))()
+
+
+@pytest.mark.parametrize("name", ["query", "query_weight", "value_bias"])
+def test_masked_chunks_of_layers_are_refused(name: str) -> None:
+    given: dict[str, Any] = {
+        "query": da.ones((3, 2), chunks=1),
+        **{f"{of}_weight": np.eye(2) for of in ("query", "key", "value")},
+    }
+    given[name] = masked((2,) if name == "value_bias" else (2, 2))
+    message = f"^{name} must not be a masked array, whose mask would be lost$"
+    with pytest.raises(TypeError, match=message):
+        rw.dask.multi_head_attention(given.pop("query"), heads=1, **given)
+
+
 # Multi-head attention
 
 

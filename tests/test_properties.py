@@ -547,8 +547,9 @@ def test_a_seed_is_an_integer_or_a_generator(seeded: str) -> None:
 
     with pytest.raises(ValueError, match=exactly("seed must not be negative, got -1")):
         call(-1)
-    for bad in (None, 1.5, "1"):
-        with pytest.raises(TypeError, match=exactly(f"seed must be an integer, got {bad!r}")):
+    for bad in (None, 1.5, "1", np.random.RandomState(0)):
+        message = f"seed must be an integer or a Generator of NumPy's, got {bad!r}"
+        with pytest.raises(TypeError, match=exactly(message)):
             call(bad)
 
 

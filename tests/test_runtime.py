@@ -56,6 +56,29 @@ def test_a_block_sets_the_number_until_it_ends() -> None:
     assert rw.get_num_threads() == 4
 
 
+def test_a_limit_may_be_used_again() -> None:
+    rw.set_num_threads(4)
+    limit = rw.num_threads(2)
+    for _ in range(2):
+        with limit:
+            assert rw.get_num_threads() == 2
+            with limit:
+                assert rw.get_num_threads() == 2
+            assert rw.get_num_threads() == 2
+        assert rw.get_num_threads() == 4
+
+
+def test_a_decorated_function_may_call_itself() -> None:
+    rw.set_num_threads(4)
+
+    @rw.num_threads(2)
+    def again(times: int) -> int:
+        return again(times - 1) if times else rw.get_num_threads()
+
+    assert again(3) == 2
+    assert rw.get_num_threads() == 4
+
+
 def test_blocks_nest() -> None:
     with rw.num_threads(2):
         with rw.num_threads(7):

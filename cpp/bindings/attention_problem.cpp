@@ -60,8 +60,10 @@ bool rows_fit_plainly(const py::tuple& given) {
 
 // A scale that needs no conversion, and is finite in each type; None is that of the width.
 std::optional<double> plain_scale(const py::handle& scale, std::int64_t dim) {
-    if (scale.is_none())
+    if (scale.is_none()) {
+        const StandardArithmetic arithmetic;
         return 1 / std::sqrt(static_cast<double>(dim));
+    }
     if (!PyFloat_CheckExact(scale.ptr()))
         return {};
     const double number = PyFloat_AS_DOUBLE(scale.ptr());

@@ -10,6 +10,7 @@
 #include <optional>
 #include <vector>
 
+#include "plans/arithmetic.hpp"
 #include "plans/positions.hpp"
 #include "targets/kernels.hpp"
 
@@ -75,12 +76,14 @@ bool may_overlap(const pybind11::array& a, const pybind11::array& b);
 // Whether elements share memory, or axes interlace, so that nobody can tell without a search.
 bool overlaps_itself(const pybind11::array& array);
 
-// Runs without the interpreter's lock; raises what a signal raised meanwhile. No destructor takes
-// the lock again: where the interpreter ends, that ends a daemon thread by unwinding its stack.
+// Runs in our arithmetic and without the interpreter's lock; raises what a signal raised meanwhile.
+// No destructor takes the lock again: where the interpreter ends, that ends a daemon thread by
+// unwinding its stack.
 template <class Function>
 void run_unlocked(const Function& function) {
     PyThreadState* const state = PyEval_SaveThread();
     try {
+        const StandardArithmetic arithmetic;
         function();
     } catch (...) {
         PyEval_RestoreThread(state);

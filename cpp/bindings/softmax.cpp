@@ -105,6 +105,7 @@ py::object logsumexp_plainly(const py::handle& given, const py::object& mask,
     if (type_of(x) == Type::float64)
         return sums;
     py::array rounded = new_array(x.dtype(), shape);
+    const StandardArithmetic arithmetic;
     const auto* const from = static_cast<const double*>(sums.data());
     std::transform(from, from + sums.size(), static_cast<float*>(rounded.mutable_data()),
                    [](double log) { return static_cast<float>(log); });

@@ -24,6 +24,7 @@
 #include <immintrin.h>
 #endif
 
+#include "plans/arithmetic.hpp"
 #include "plans/quota.hpp"
 
 namespace ropewalk {
@@ -266,7 +267,8 @@ class Pool {
 
     void serve(Worker& worker, std::uint64_t seen) {
         go_anywhere();
-        for (bool soon = true;;) { // whether calls follow each other that soon
+        const StandardArithmetic arithmetic; // threads inherit that of their maker
+        for (bool soon = true;;) {           // whether calls follow each other that soon
             const auto called = [&] { return calls_.load(std::memory_order_acquire) != seen; };
             const Clock::time_point since = Clock::now();
             if (soon)

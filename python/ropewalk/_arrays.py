@@ -175,10 +175,12 @@ def converted(
     """Return `values` as NumPy makes an array of them."""
     refuse_masked(name, values)
     try:
-        return np.asarray(values)
-    except ValueError as error:
+        array = np.asanyarray(values)
+    except (RuntimeError, TypeError, ValueError) as error:  # the first two of tensors
         msg = f"{name} must be {what}: {error}"
-        raise ValueError(msg) from None
+        raise (ValueError if isinstance(error, ValueError) else TypeError)(msg) from None
+    refuse_masked(name, array)  # of what turns itself into an array
+    return np.asarray(array)
 
 
 def converted_integers(name: str, values: object, what: str) -> NDArray[Any]:
@@ -195,7 +197,9 @@ def refuse_masked(name: str, values: object) -> None:
     level = values if isinstance(values, (list, tuple)) else [values]
     for _ in range(MOST_AXES):  # NumPy refuses lists that are deeper
         kinds = set(map(type, level))
-        if any(issubclass(kind, masked.MaskedArray) for kind in kinds - _PLAIN_KINDS):
+        others = [value for value in level if type(value) not in _PLAIN_KINDS]
+        # What stands for an array of Dask's is of the kind of its chunks.
+        if any(isinstance(getattr(x, "_meta", x), masked.MaskedArray) for x in others):
             msg = f"{name} must not be a masked array, whose mask would be lost"
             raise TypeError(msg)
         if not any(issubclass(kind, (list, tuple)) for kind in kinds):

@@ -602,7 +602,9 @@ def merge_attention(
 
 def _parts(name: str, parts: ArrayLike | Sequence[ArrayLike]) -> list[ArrayLike]:
     error: type[Exception] = TypeError
-    if isinstance(parts, Sequence) or (isinstance(parts, np.ndarray) and parts.ndim > 0):
+    if not isinstance(parts, Sequence):
+        parts = _arrays.converted(name, parts, "a sequence of parts")
+    if isinstance(parts, Sequence) or parts.ndim > 0:
         found: list[ArrayLike] = list(parts)
         if found:
             return found

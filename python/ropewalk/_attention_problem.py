@@ -273,6 +273,8 @@ def per_head(name: str, values: object) -> NDArray[np.float64]:
     """Return slopes or sinks in float64."""
     if type(values) is float:
         return np.array(values)
+    if name == "slopes":
+        _options.refuse_heads(values)
     return _arrays.aligned(_floats(name, values), np.float64)
 
 

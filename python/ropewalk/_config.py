@@ -177,6 +177,12 @@ def rotary_from_config(
     kind = _kind(rope)
     head = _head_dim(text, family, layer_type)
     fraction, rotary_dim = _rotated_part(text, family, rope, head)
+    if rotary_dim % 2 or rotary_dim < 2:
+        msg = (
+            "rotary_dim, or else head_dim times partial_rotary_factor, must be an even integer, "
+            f"2 or more, got {rotary_dim}"
+        )
+        raise ValueError(msg)
     arguments = _arguments(text, rope, kind)
     if kind == "proportional":
         arguments["fraction"], rotary_dim = fraction, head
@@ -358,14 +364,14 @@ def _head_dim(text: Mapping[str, Any], family: dict[str, Any], layer_type: str |
     for key in ("qk_rope_head_dim", of_layer, "head_dim", "kv_channels"):
         width = text.get(key, family.get(key))
         if width is not None:
-            return _options.positive_integer(key, width, _options.LARGEST_DIM)
+            return _options.integer_between(key, width, 1, _options.LARGEST_DIM)
     sizes = []
     for keys in (_HIDDEN, _HEADS):
         size = _given(keys, text)
         if size is None:
             msg = f"head_dim is missing, and so is {keys[0]}"
             raise ValueError(msg)
-        sizes.append(_options.positive_integer(keys[0], size, 2**40))
+        sizes.append(_options.integer_between(keys[0], size, 1, 2**40))
     if sizes[0] % sizes[1]:
         msg = (
             "hidden_size must be a multiple of num_attention_heads where head_dim is missing, got "
@@ -397,7 +403,7 @@ def _rotated_part(
         return fraction, int(fraction * head)
     if width is None:
         return 1.0, head
-    return 1.0, _options.positive_integer("rotary_dim", width, head)
+    return 1.0, _options.integer_between("rotary_dim", width, 1, head)
 
 
 def _arguments(text: Mapping[str, Any], rope: Mapping[str, Any], kind: str) -> dict[str, Any]:

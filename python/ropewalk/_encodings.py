@@ -87,7 +87,7 @@ def integer_encoding(
     (array([0.5, 0.5]), array([0.0005, 0.0005]))
     """
     rows, shape = _arrays.positions("positions", positions)
-    dim = _options.positive_integer("dim", dim, _options.LARGEST_DIM)
+    dim = _options.integer_between("dim", dim, 1, _options.LARGEST_DIM)
     _results.check_axes(len(shape) + 1)
     values = _arrays.listed(rows).astype(np.float64).reshape(*shape, 1)
     if length is not None:
@@ -168,8 +168,8 @@ def binary_encoding(
            [1., 1., 1., 1.]])
     """
     rows, shape = _arrays.positions("positions", positions)
-    dim = _options.positive_integer("dim", dim, _options.LARGEST_DIM)
-    bits = dim if bits is None else _options.positive_integer("bits", bits, dim)
+    dim = _options.integer_between("dim", dim, 1, _options.LARGEST_DIM)
+    bits = dim if bits is None else _options.integer_between("bits", bits, 1, dim)
     if dim % bits:
         msg = f"dim must be a multiple of bits, which is {bits}, got {dim}"
         raise ValueError(msg)

@@ -253,7 +253,7 @@ def multi_head_attention(
     )
     result = merge_heads(result)
     if output_weight is not None:
-        with np.errstate(under="ignore"):
+        with np.errstate(all="ignore"):
             result = _projected("output", result, output_weight, output_bias, result.dtype)
     return _narrowed(result, dtype)
 
@@ -340,7 +340,7 @@ def _narrowed(result: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
         return result.astype(dtype)
 
 
-@np.errstate(under="ignore")
+@np.errstate(all="ignore")
 def _attended(
     attend: Callable[..., NDArray[Any]],
     projections: Sequence[Projection],
@@ -494,7 +494,7 @@ def first_positions(offset: ArrayLike, heads: tuple[int, ...]) -> NDArray[np.int
 
 
 def _heads(heads: object) -> int:
-    return _options.positive_integer("heads", heads, _options.LARGEST_DIM)
+    return _options.integer_between("heads", heads, 1, _options.LARGEST_DIM)
 
 
 def _with_length(name: str, x: ArrayLike) -> NDArray[Any]:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Sequence
-from typing import Literal
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal
 
 import numpy as np
 
@@ -41,25 +41,25 @@ def integer(name: str, value: object) -> int:
     return number
 
 
-def positive_integer(name: str, value: object, largest: int) -> int:
-    """Return `value` as an int from 1 to `largest`."""
+def integer_between(name: str, value: object, smallest: int, largest: int) -> int:
+    """Return `value` as an int from `smallest` to `largest`."""
     number = integer(name, value)
-    if not 1 <= number <= largest:
-        msg = f"{name} must be an integer from 1 to {largest}, got {number}"
+    if not smallest <= number <= largest:
+        msg = f"{name} must be an integer from {smallest} to {largest}, got {number}"
         raise ValueError(msg)
     return number
 
 
 def context_length(name: str, value: object) -> int:
     """Return a length (tokens) as an int: from 1 to 2**53."""
-    return positive_integer(name, value, LARGEST_POSITION)
+    return integer_between(name, value, 1, LARGEST_POSITION)
 
 
-def even_dim(value: object) -> int:
-    """Return the width of an encoding: even, from 2 to `LARGEST_DIM`."""
+def even_dim(value: object, smallest: int = 2, largest: int = LARGEST_DIM) -> int:
+    """Return the width of an encoding: even, from `smallest` to `largest`."""
     dim = integer("dim", value)
-    if dim < 2 or dim % 2 or dim > LARGEST_DIM:
-        msg = f"dim must be an even integer from 2 to {LARGEST_DIM}, got {dim}"
+    if not smallest <= dim <= largest or dim % 2:
+        msg = f"dim must be an even integer from {smallest} to {largest}, got {dim}"
         raise ValueError(msg)
     return dim
 
@@ -67,6 +67,8 @@ def even_dim(value: object) -> int:
 def _number(name: str, value: object) -> float:
     """Return `value` as a float, infinite where it is too large for one; True is no number."""
     number = value[()] if isinstance(value, np.ndarray) and value.ndim == 0 else value
+    if isinstance(number, np.generic) and number.dtype.name == "bfloat16":
+        number = float(number)
     if isinstance(number, _BOOLEANS) or not isinstance(number, _NUMBERS):
         msg = f"{name} must be a real number, got {shown(value)}"
         raise TypeError(msg)
@@ -104,11 +106,32 @@ def number_between(name: str, value: object, smallest: float, largest: float) ->
     return number
 
 
+def refuse_heads(slopes: object) -> None:
+    """Refuse one integer above 1 as slopes: a number of heads, for nobody has such a slope."""
+    number = slopes[()] if isinstance(slopes, np.ndarray) and slopes.ndim == 0 else slopes
+    if isinstance(number, (int, np.integer)) and number > 1:
+        msg = f"slopes must be slopes, as bias.alibi_slopes({number}) has, got {number}"
+        raise ValueError(msg)
+
+
 def choice(name: str, value: object, allowed: Sequence[str]) -> None:
     """Refuse a `value` that is none of those `allowed`."""
     if not isinstance(value, str) or value not in allowed:
         msg = f"{name} must be one of {', '.join(map(repr, allowed))}, got {shown(value)}"
         raise ValueError(msg)
+
+
+def strings(name: str, given: Any, count: int) -> list[str]:
+    """Return so many strings; nothing else is taken for one."""
+    ordered = np.iterable(given) and not isinstance(given, (set, frozenset, dict, Iterator))
+    each: list[Any] = list(given) if ordered else [None]
+    if not all(isinstance(text, str) for text in each):
+        msg = f"{name} must be strings, got {given!r}"
+        raise TypeError(msg)
+    if len(each) != count:
+        msg = f"{name} must be {count} strings, got {len(each)}"
+        raise ValueError(msg)
+    return each
 
 
 def function(name: str, value: object) -> None:

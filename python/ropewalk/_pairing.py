@@ -61,7 +61,7 @@ def quarter_turn(x: ArrayLike, /, *, pairing: Pairing = "interleaved") -> NDArra
     width = _arrays.even_width(data)
     first, second = pair_slices(width, interleaved=_options.is_interleaved(pairing))
     result = _results.empty(data.shape, data.dtype)
-    # Not out=: np.negative of strided float32 into strided memory is wrong in NumPy 2.4.
+    # Not out=: np.negative of strided into strided memory is wrong in NumPy 2.4.
     result[..., first] = -data[..., second]
     result[..., second] = data[..., first]
     return result
@@ -139,7 +139,7 @@ def convert_pairing(
     array = _arrays.converted("x", x, "an array")
     from_interleaved = _options.is_interleaved(source, "source")
     to_interleaved = _options.is_interleaved(target, "target")
-    heads = _options.positive_integer("heads", heads, 2**31)
+    heads = _options.integer_between("heads", heads, 1, 2**31)
     axis = _arrays.axis_of(axis, array)
     if array.shape[axis] % heads:
         msg = f"axis {axis} of x must be a multiple of heads={heads}, got {array.shape[axis]}"

@@ -449,8 +449,9 @@ def rotate_by(
         if plain is not None:
             return plain
     wanted = np.float64 if data.dtype == np.float64 else np.float32
-    cosine_table = np.require(_arrays.data("cosines", cosines), wanted, ["C", "A"])
-    sine_table = np.require(_arrays.data("sines", sines), wanted, ["C", "A"])
+    with np.errstate(all="ignore"):
+        cosine_table = np.require(_arrays.data("cosines", cosines), wanted, ["C", "A"])
+        sine_table = np.require(_arrays.data("sines", sines), wanted, ["C", "A"])
     if cosine_table.shape != sine_table.shape:
         msg = (
             f"cosines and sines must have one shape, got {cosine_table.shape} and "

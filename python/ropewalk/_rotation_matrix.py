@@ -134,7 +134,7 @@ def rotation_blocks(
     turned = phases(rows, frequencies=turning).reshape(result.shape[:-2])
     result[..., 0, 0] = result[..., 1, 1] = turned.real
     result[..., 1, 0] = turned.imag
-    np.negative(turned.imag, out=result[..., 0, 1])
+    result[..., 0, 1] = -turned.imag
     return result
 
 

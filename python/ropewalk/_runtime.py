@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
-from contextlib import _GeneratorContextManager, contextmanager
-from contextvars import ContextVar
-from typing import Any
+from contextlib import ContextDecorator
+from contextvars import ContextVar, Token
+from typing import Any, Self
 
 import numpy as np
 
@@ -75,7 +74,7 @@ def set_num_threads(n: int, /) -> None:
     >>> rw.set_num_threads(before)
     """
     global _process_threads  # noqa: PLW0603 - the one piece of state
-    _process_threads = _options.positive_integer("n", n, MOST_THREADS)
+    _process_threads = _options.integer_between("n", n, 1, MOST_THREADS)
 
 
 def get_num_threads() -> int:
@@ -104,7 +103,7 @@ def get_num_threads() -> int:
     return n
 
 
-def num_threads(n: int, /) -> _GeneratorContextManager[None]:
+def num_threads(n: int, /) -> _Limited:
     """Limit the threads of the calls inside a ``with`` block.
 
     Parameters
@@ -115,7 +114,8 @@ def num_threads(n: int, /) -> _GeneratorContextManager[None]:
     Returns
     -------
     context manager
-        For one block, or as the decorator of a function.
+        For blocks, or as the decorator of a function, but not of a generator, whose body runs
+        later.
 
     Raises
     ------
@@ -131,7 +131,8 @@ def num_threads(n: int, /) -> _GeneratorContextManager[None]:
     Notes
     -----
     The limit belongs to the context (`contextvars`): threads and asynchronous tasks do not see each
-    other's.
+    other's. Blocks inside of generators must end in the reverse order of their beginnings, as those
+    of `numpy.errstate` must.
 
     Examples
     --------
@@ -140,16 +141,22 @@ def num_threads(n: int, /) -> _GeneratorContextManager[None]:
     ...     rw.get_num_threads()
     1
     """
-    return _limited(_options.positive_integer("n", n, MOST_THREADS))
+    return _Limited(_options.integer_between("n", n, 1, MOST_THREADS))
 
 
-@contextmanager
-def _limited(n: int) -> Iterator[None]:
-    token = _block_threads.set(n)
-    try:
-        yield
-    finally:
-        _block_threads.reset(token)
+class _Limited(ContextDecorator):
+    def __init__(self, n: int) -> None:
+        self._n = n
+        self._tokens: list[Token[int | None]] = []  # of blocks in blocks
+
+    def __enter__(self) -> None:
+        self._tokens.append(_block_threads.set(self._n))
+
+    def __exit__(self, *_: object) -> None:
+        _block_threads.reset(self._tokens.pop())
+
+    def _recreate_cm(self) -> Self:  # each call of what it decorates has its own
+        return type(self)(self._n)
 
 
 def show_config() -> dict[str, Any]:

@@ -115,7 +115,7 @@ def test_fractional_and_negative_positions_have_their_names(show: Show) -> None:
         ((range(4), 5), {}, ValueError, "dim must be an even integer"),
         ((range(4), 4), {"base": 0}, ValueError, "base must be positive and finite"),
         ((range(4), 4), {"schedule": "none"}, ValueError, "schedule must be one of 'standard'"),
-        ((range(4), 4), {"factor": 0.5}, ValueError, "factor must be from 1 to 1e9, got 0.5"),
+        ((range(4), 4), {"factor": 0.5}, ValueError, "factor must be a number from 1.0 to 1000000000.0, got 0.5"),
         ((range(4), 4), {"trained_length": 0}, ValueError, "trained_length must be an integer"),
     ],
 )

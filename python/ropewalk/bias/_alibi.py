@@ -60,7 +60,7 @@ def alibi_slopes(heads: int, /) -> NDArray[np.float64]:
     array([0.25      , 0.0625    , 0.015625  , 0.00390625, 0.5       ,
            0.125     ])
     """
-    heads = _options.positive_integer("heads", heads, LARGEST_HEADS)
+    heads = _options.integer_between("heads", heads, 1, LARGEST_HEADS)
     power = 1 << (heads.bit_length() - 1)
     exponents = [*range(8, 8 * power + 1, 8), *range(4, 8 * (heads - power), 8)]
     with localcontext(DIGITS):
@@ -132,11 +132,11 @@ def alibi(
     >>> rw.bias.alibi(rw.bias.alibi_slopes(8), 1, 4, offset=3).shape
     (8, 1, 4)
     """
-    if isinstance(slopes, (int, np.integer)) and slopes > 1:  # heads, for nobody has such a slope
-        ours = f"alibi_slopes({slopes}) has for that many heads"
-        msg = f"slopes must be slopes, as {ours}, got {slopes}"
-        raise ValueError(msg)
+    _options.refuse_heads(slopes)
     steepness = _arrays.finite_reals("slopes", slopes).astype(np.float64)
     positions, lengths = relative_positions(query_length, key_length, offset)
     distances = np.abs(np.expand_dims(positions, tuple(range(-steepness.ndim - 1, -1))))
-    return matrices(steepness[..., None] * -distances, lengths)
+    with np.errstate(all="ignore"):
+        products = steepness[..., None] * -distances
+    largest = np.finfo(np.float64).max  # -inf would hide a key
+    return matrices(np.clip(products, -largest, largest), lengths)

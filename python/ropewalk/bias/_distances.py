@@ -41,8 +41,4 @@ def matrices(line: NDArray[Any], lengths: tuple[int, int]) -> NDArray[Any]:
 
 
 def checked_length(name: str, value: object) -> int:
-    length = _options.integer(name, value)
-    if not 0 <= length <= _options.LARGEST_POSITION:
-        msg = f"{name} must be an integer from 0 to 2**53, got {length}"
-        raise ValueError(msg)
-    return length
+    return _options.integer_between(name, value, 0, _options.LARGEST_POSITION)

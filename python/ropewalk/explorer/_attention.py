@@ -329,20 +329,10 @@ def _checked_mask(mask: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.bool_]:
     return array.copy()
 
 
-def _labels(name: str, tokens: Sequence[str] | None, count: int) -> Sequence[str]:
+def _labels(name: str, tokens: Sequence[str] | None, count: int) -> list[str]:
     if tokens is None:
         return [str(i) for i in range(count)]
-    if not isinstance(tokens, Sequence | np.ndarray):
-        msg = f"{name} must be strings, got {tokens!r}"  # type: ignore[unreachable]
-        raise TypeError(msg)
-    if len(tokens) != count:
-        msg = f"{name} must be {count} strings, got {len(tokens)}"
-        raise ValueError(msg)
-    for token in tokens:
-        if not isinstance(token, str):  # what a type checker would have said
-            msg = f"{name} must be strings, got {token!r}"  # type: ignore[unreachable]
-            raise TypeError(msg)
-    return tokens
+    return _options.strings(name, tokens, count)
 
 
 def _thumbnails(weights: NDArray[np.float64]) -> NDArray[np.float64]:

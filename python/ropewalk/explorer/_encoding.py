@@ -209,21 +209,14 @@ def encoding(
     if at.ndim != 1 or not 1 <= at.size <= LARGEST_SIDE:
         msg = f"positions must have shape (positions,), 1 to {LARGEST_SIDE} of them, got {at.shape}"
         raise ValueError(msg)
-    width = _options.even_dim(dim)
-    if not 4 <= width <= LARGEST_SIDE:
-        msg = f"dim must be an even integer from 4 to {LARGEST_SIDE}, got {width}"
-        raise ValueError(msg)
+    width = _options.even_dim(dim, 4, LARGEST_SIDE)
     _options.choice("schedule", schedule, SCHEDULES)
-    stretch = _options.positive_number("factor", factor)
-    if not 1 <= stretch <= 1e9:
-        msg = f"factor must be from 1 to 1e9, got {stretch}"
-        raise ValueError(msg)
     return EncodingView(
         at,
         width,
         base=_options.positive_number("base", base),
         schedule=schedule,
-        factor=stretch,
+        factor=_options.number_between("factor", factor, 1.0, 1e9),
         trained_length=_options.context_length("trained_length", trained_length),
         title=title,
         lang=lang,

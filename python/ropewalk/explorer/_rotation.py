@@ -168,14 +168,8 @@ def rotation(
         raise ValueError(msg)
     _options.is_interleaved(pairing)
     chosen = of_features("query", dims[0], base, frequencies)
-    positions = _options.positive_integer("count", count, LARGEST // dims[0])
-    if positions < 2:
-        msg = f"count must be from 2, got {positions}"
-        raise ValueError(msg)
-    first = _options.integer("start", start)
-    if abs(first) > 2**52:
-        msg = f"start must be from -2**52 to 2**52, got {first}"
-        raise ValueError(msg)
+    positions = _options.integer_between("count", count, 2, LARGEST // dims[0])
+    first = _options.integer_between("start", start, -(2**52), 2**52)
     return RotationView(
         vectors[0],
         vectors[1],

@@ -110,7 +110,7 @@ def ntk(dim: int, /, *, factor: float, base: float = 10000.0) -> Frequencies:
     >>> rw.frequencies.ntk(8, factor=8.0).radians.tolist()
     [1.0, 0.05, 0.0025, 0.000125]
     """
-    dim, base = _dim_of_ntk(dim), _options.positive_number("base", base)
+    dim, base = _options.even_dim(dim, smallest=4), _options.positive_number("base", base)
     factor = _options.positive_number("factor", factor)
     with localcontext(DIGITS):
         scaling = f"ntk({dim}, factor={factor}, base={base})"
@@ -176,7 +176,7 @@ def dynamic_ntk(
     >>> f == rw.frequencies.ntk(8, factor=8.0)
     True
     """
-    dim, base = _dim_of_ntk(dim), _options.positive_number("base", base)
+    dim, base = _options.even_dim(dim, smallest=4), _options.positive_number("base", base)
     factor = _options.positive_number("factor", factor)
     trained_length = _options.context_length("trained_length", trained_length)
     length = _options.context_length("length", length)
@@ -283,14 +283,6 @@ def llama3(
             f"low_frequency_factor={low}, high_frequency_factor={high}, base={base})"
         )
         return Frequencies._of_turns(turns, scaling=scaling)
-
-
-def _dim_of_ntk(value: int) -> int:
-    dim = _options.even_dim(value)
-    if dim == 2:
-        msg = f"dim must be an even integer from 4 to {_options.LARGEST_DIM}, got 2"
-        raise ValueError(msg)
-    return dim
 
 
 def _with_larger_base(dim: int, factor: Decimal, base: float) -> list[Decimal]:

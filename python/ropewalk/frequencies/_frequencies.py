@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 from ropewalk import _core, _options
 
 # Floats are taken as the numbers that they are, which a context may be told to refuse.
-DIGITS = Context(prec=110, traps=[DivisionByZero, InvalidOperation, Overflow])
+# Whatever the context of the caller is.
+_TRAPS = [DivisionByZero, InvalidOperation, Overflow]
+DIGITS, _MORE_DIGITS = (Context(prec=digits, traps=_TRAPS) for digits in (110, 150))
 TWO_PI = Decimal(
     "6.28318530717958647692528676655900576839433879875021164194988918461563281257241799725606"
     "9650684234135964296173026564613294187689219101164463450718816256962234901"
@@ -185,7 +187,7 @@ def derived_attention_factor(value: Decimal, /, **given: float) -> float:
 
 def sine(angle: Decimal) -> Decimal:
     """Return the sine of an angle (radians) of at most 2**53 in size, within 1e-90 relatively."""
-    with localcontext(Context(prec=150)):
+    with localcontext(_MORE_DIGITS):
         reduced = angle.remainder_near(TWO_PI)
         term = total = reduced
         power = 1
@@ -198,5 +200,5 @@ def sine(angle: Decimal) -> Decimal:
 
 def cosine(angle: Decimal) -> Decimal:
     """Return the cosine of an angle (radians) of at most 2**53 in size, as `sine` does."""
-    with localcontext(Context(prec=150)):
+    with localcontext(_MORE_DIGITS):
         return sine(angle + TWO_PI / 4)

@@ -292,7 +292,7 @@ def mixed(dim: int, /, *, directions: ArrayLike, base: float = 10.0) -> Frequenc
     array([[1. , 0.1, 0. , 0. ],
            [0. , 0. , 1. , 0.1]])
     """
-    dim, base = _options.even_dim(dim), _options.positive_number("base", base)
+    dim, base = _options.even_dim(dim, smallest=4), _options.positive_number("base", base)
     if dim % 4:
         msg = f"dim must be a multiple of 4, got {dim}"
         raise ValueError(msg)
@@ -314,18 +314,14 @@ def mixed(dim: int, /, *, directions: ArrayLike, base: float = 10.0) -> Frequenc
 
 
 def _axes(value: int) -> int:
-    axes = _options.integer("axes", value)
-    if not 2 <= axes <= LARGEST_AXES:
-        msg = f"axes must be an integer from 2 to {LARGEST_AXES}, got {axes}"
-        raise ValueError(msg)
-    return axes
+    return _options.integer_between("axes", value, 2, LARGEST_AXES)
 
 
 def _sections(values: Sequence[int] | NDArray[np.integer], pairs: int) -> list[int]:
     if not isinstance(values, Sequence) and np.ndim(values) != 1:
         msg = f"sections must be a sequence of integers, got {values!r}"
         raise TypeError(msg)
-    sizes = [_options.positive_integer("sections", value, pairs) for value in values]
+    sizes = [_options.integer_between("sections", value, 1, pairs) for value in values]
     if not 2 <= len(sizes) <= LARGEST_AXES:
         msg = f"sections must be 2 to {LARGEST_AXES}, one an axis, got {len(sizes)}"
         raise ValueError(msg)

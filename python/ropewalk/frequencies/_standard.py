@@ -335,7 +335,7 @@ def clipped(
     array([1., 0., 0., 0.])
     """
     dim, base = _options.even_dim(dim), _options.positive_number("base", base)
-    pairs = _options.positive_integer("pairs", pairs, dim // 2)
+    pairs = _options.integer_between("pairs", pairs, 1, dim // 2)
     hard = _options.boolean("hard", hard)
     with localcontext(DIGITS):
         turns = geometric(dim // 2, Decimal(base))
@@ -354,7 +354,10 @@ def _fade(k: int, pairs: int) -> Decimal:
 
 
 def given_or_standard(
-    dim: int | None, base: float | None, frequencies: Frequencies | None
+    dim: int | None,
+    base: float | None,
+    frequencies: Frequencies | None,
+    name: str = "frequencies",
 ) -> Frequencies:
     """Return what the arguments `dim`, `base` and `frequencies` of a function say together."""
     if frequencies is None:
@@ -366,7 +369,7 @@ def given_or_standard(
         return standard(dim, base=base)
     if not isinstance(frequencies, Frequencies):  # what a type checker would have said
         msg = (  # type: ignore[unreachable]
-            "frequencies must come from ropewalk.frequencies (from_radians takes an array), "
+            f"{name} must come from ropewalk.frequencies (from_radians takes an array), "
             f"got {type(frequencies).__name__}"
         )
         raise TypeError(msg)
@@ -392,10 +395,15 @@ def of_features(
     return one_axis(features, base, frequencies)
 
 
-def one_axis(dim: int | None, base: float | None, frequencies: Frequencies | None) -> Frequencies:
+def one_axis(
+    dim: int | None,
+    base: float | None,
+    frequencies: Frequencies | None,
+    name: str = "frequencies",
+) -> Frequencies:
     """Return the frequencies that the arguments say, of positions with one coordinate."""
-    turning = given_or_standard(dim, base, frequencies)
+    turning = given_or_standard(dim, base, frequencies, name)
     if turning.axes > 1:
-        msg = f"frequencies must have one axis, got {turning.axes}"
+        msg = f"{name} must have one axis, got {turning.axes}"
         raise ValueError(msg)
     return turning

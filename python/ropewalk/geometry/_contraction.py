@@ -138,7 +138,7 @@ def iterate_attention(
     [2.0, 1.523, 0.796, 0.125]
     """
     x = as_points("points", points)
-    count = _options.positive_integer("steps", steps, MOST_STEPS)
+    count = _options.integer_between("steps", steps, 1, MOST_STEPS)
     factor = 1 / math.sqrt(x.shape[1]) if scale is None else _options.finite_number("scale", scale)
     if factor < 0:
         msg = f"scale must be 0 or more, got {factor!r}"

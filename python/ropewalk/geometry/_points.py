@@ -55,7 +55,7 @@ def perimeter(polygon: ArrayLike, /) -> float:
     10.0
     """
     corners = as_points("polygon", polygon)
-    with np.errstate(over="ignore"):
+    with np.errstate(all="ignore"):
         return float(norms(np.roll(corners, -1, axis=0) - corners).sum())
 
 
@@ -99,7 +99,7 @@ def width(points: ArrayLike, direction: ArrayLike, /) -> float:
     """
     array = as_points("points", points)
     unit, small = as_direction("direction", direction, "points", array), shrink(array)
-    with np.errstate(over="ignore"):
+    with np.errstate(all="ignore"):
         # From a point, not from the origin, from which they may be much farther than from another.
         return float(np.ptp((array * small - array[0] * small) @ unit) / small)
 
@@ -140,7 +140,7 @@ def diameter(points: ArrayLike, /) -> float:
     """
     array = as_points("points", points)
     squares = Squares(array)
-    with np.errstate(over="ignore"):
+    with np.errstate(all="ignore"):
         largest = float(norms(array - array[squares.farthest]).max())
 
         def farthest() -> float:
@@ -203,7 +203,7 @@ def principal_plane(points: ArrayLike, /) -> NDArray[np.float64]:
     sizes = np.abs(components)
     first_largest = (sizes > (1 - 1e-9) * sizes.max(axis=1, keepdims=True)).argmax(axis=1)
     components *= np.sign(components[[0, 1], first_largest])[:, None]
-    with np.errstate(over="ignore"):
+    with np.errstate(all="ignore"):
         return np.asarray(centred @ components.T / small)
 
 
@@ -241,8 +241,9 @@ def as_direction(name: str, values: ArrayLike, of: str, data: ArrayLike) -> NDAr
     if not array.any():
         msg = f"{name} must not be zero"
         raise ValueError(msg)
-    scaled = array / np.abs(array).max()
-    return np.asarray(scaled / np.linalg.norm(scaled))
+    with np.errstate(under="ignore"):
+        scaled = array / np.abs(array).max()
+        return np.asarray(scaled / np.linalg.norm(scaled))
 
 
 def shrink(array: NDArray[np.float64], axis: int | None = None) -> NDArray[np.float64]:
@@ -265,7 +266,8 @@ class Squares:
 
     def __init__(self, points: NDArray[np.float64]) -> None:
         self._exponent = int(np.frexp(np.abs(points).max())[1])
-        scaled = np.ldexp(points, -self._exponent)
+        with np.errstate(under="ignore"):
+            scaled = np.ldexp(points, -self._exponent)
         self._points = scaled - scaled.mean(axis=0)
         self._sizes = np.vecdot(self._points, self._points)
         self.farthest = int(self._sizes.argmax())

@@ -55,7 +55,7 @@ def scalar_projection(a: ArrayLike, onto: ArrayLike, /) -> NDArray[np.float64]:
     array([4., 2.])
     """
     along, _, small = _projected(a, onto)
-    with np.errstate(over="ignore"):
+    with np.errstate(all="ignore"):
         return np.asarray(along / small)
 
 
@@ -97,7 +97,7 @@ def projection(a: ArrayLike, onto: ArrayLike, /) -> NDArray[np.float64]:
     array([3., 0.])
     """
     along, unit, small = _projected(a, onto)
-    with np.errstate(over="ignore"):
+    with np.errstate(all="ignore"):
         return np.asarray(along[..., None] * unit / small[..., None])
 
 

@@ -96,9 +96,8 @@ def attention_arrows(
     if key_tokens is None:
         key_tokens = tokens
     key_names = _canvas.token_labels("key_tokens", key_tokens, keys)
-    if query is not None and not 0 <= _options.integer("query", query) < queries:
-        msg = f"query must be an integer from 0 to {queries - 1}, got {query}"
-        raise ValueError(msg)
+    if query is not None:
+        query = _options.integer_between("query", query, 0, queries - 1)
     heads = [_canvas.words(head, lang) for head in ("key", "query")]
     longest = max(queries, keys)
     ax = _canvas.axes(ax, 0.8 + 0.35 * longest, lang)

@@ -253,7 +253,7 @@ def own_words(
     """
     if labels is None:
         return default
-    texts, font = _drawn(strings(name, labels, len(default)), "\n")
+    texts, font = _drawn(_options.strings(name, labels, len(default)), "\n")
     return [{"text": text, "parse_math": False, **(font or _font(lang))} for text in texts]
 
 
@@ -264,21 +264,8 @@ def token_labels(name: str, tokens: Sequence[str] | None, count: int) -> Words:
     """
     if tokens is None:
         return {}
-    labels, font = _drawn(strings(name, tokens, count))
+    labels, font = _drawn(_options.strings(name, tokens, count))
     return {"labels": labels, "parse_math": False, **font}
-
-
-def strings(name: str, given: Any, count: int) -> list[str]:
-    """Return so many strings; nothing else is taken for one."""
-    ordered = np.iterable(given) and not isinstance(given, (set, frozenset, dict))
-    each: list[Any] = list(given) if ordered else [None]
-    if not all(isinstance(text, str) for text in each):
-        msg = f"{name} must be strings, got {given!r}"
-        raise TypeError(msg)
-    if len(each) != count:
-        msg = f"{name} must be {count} strings, got {len(each)}"
-        raise ValueError(msg)
-    return each
 
 
 def bold(font: Words) -> str:
@@ -295,6 +282,24 @@ def number(value: float) -> str:
 def factor(number: str) -> str:
     """Return a number as a product shows it: in parentheses where it is negative."""
     return f"({number})" if number.startswith("-") else number
+
+
+def curves(ax: Axes, at: NDArray[Any], rows: NDArray[Any], names: list[Words] | None) -> None:
+    """Draw curves about 0, told apart by colour and line, and a curve of one point as a dot."""
+    ax.axhline(0, color="0.8", linewidth=1)
+    drawn: list[Line2D] = []
+    for i, row in enumerate(rows):
+        colour, line = COLOURS[i % len(COLOURS)], LINES[i % len(LINES)]
+        dot = "." if at.size == 1 else None
+        drawn += ax.plot(at, row, color=colour, linestyle=line, linewidth=0.9, marker=dot)
+    if names is not None:
+        legend(ax, drawn, names)
+    open_frame(ax)
+
+
+def open_frame(ax: Axes) -> None:
+    """Leave the left and the lower side of a frame."""
+    ax.spines[["top", "right"]].set_visible(False)
 
 
 def legend(ax: Axes, curves: Sequence[Line2D], names: Sequence[Words]) -> None:

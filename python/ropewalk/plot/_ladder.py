@@ -11,13 +11,12 @@ from matplotlib.animation import FuncAnimation
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
-from matplotlib.lines import Line2D
 from numpy.typing import ArrayLike, NDArray
 
 from ropewalk._options import Lang
 from ropewalk.geometry._points import as_reals
 from ropewalk.plot import _canvas
-from ropewalk.plot._canvas import CENTRED, COLOURS, LINES
+from ropewalk.plot._canvas import CENTRED, COLOURS
 
 Reals = NDArray[np.float64]
 
@@ -208,7 +207,7 @@ def path(
     ax.set_aspect("equal", adjustable="datalim")
     ax.xaxis.label.set(**_canvas.words("component {}", lang, 1))
     ax.yaxis.label.set(**_canvas.words("component {}", lang, 2))
-    ax.spines[["top", "right"]].set_visible(False)
+    _canvas.open_frame(ax)
     bar = ax.figure.colorbar(drawn, ax=ax, ticks=_canvas.whole_numbers(5))
     bar.ax.yaxis.label.set(**_canvas.words("position (tokens)", lang))
     return ax
@@ -275,7 +274,7 @@ def moving_vector(
     ax.set_ylim(low - (high - low) / 20, high + (high - low) / 20)
     _count_dimensions(ax, values.shape[1], lang)
     ax.yaxis.label.set(**_canvas.words("value", lang))
-    ax.spines[["top", "right"]].set_visible(False)
+    _canvas.open_frame(ax)
 
     def show(frame: int) -> list[Artist]:
         bars.set_verts(_corners(values[frame], 0))
@@ -356,17 +355,9 @@ def position_kernel(
         raise ValueError(msg)
     names = None if labels is None else _canvas.own_words(labels, [{}] * len(curves), lang)
     ax = _canvas.axes(ax, 3.2, lang)
-    ax.axhline(0, color="0.6", linewidth=0.8)
-    drawn: list[Line2D] = []
-    for i, curve in enumerate(curves):
-        colour, line = COLOURS[i % len(COLOURS)], LINES[i % len(LINES)]
-        dot = "." if at.size == 1 else None
-        drawn += ax.plot(at, curve, color=colour, linestyle=line, linewidth=1, marker=dot)
-    if names is not None:
-        _canvas.legend(ax, drawn, names)
+    _canvas.curves(ax, at, curves, names)
     ax.xaxis.label.set(**_canvas.words("offset (tokens)", lang))
     ax.yaxis.label.set(**_canvas.words("inner product", lang))
-    ax.spines[["top", "right"]].set_visible(False)
     return ax
 
 

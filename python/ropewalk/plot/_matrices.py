@@ -85,7 +85,7 @@ def matrix_product(
         shapes = f"{first.shape} and {second.shape}"
         msg = f"a must have as many columns as b has rows, got shapes {shapes}"
         raise ValueError(msg)
-    names = _canvas.own_words(_canvas.strings("labels", labels, 3), [{}] * 3, "en")
+    names = _canvas.own_words(_options.strings("labels", labels, 3), [{}] * 3, "en")
     product = first @ second
     for name, matrix in (("a", first), ("b", second), ("a @ b", product)):
         _canvas.check_cells(name, matrix)
@@ -135,11 +135,7 @@ def matrix_product(
 def _selected(name: str, place: int | None, count: int) -> list[int]:
     if place is None:
         return list(range(count))
-    number = _options.integer(name, place)
-    if not 0 <= number < count:
-        msg = f"{name} must be an integer from 0 to {count - 1}, got {number}"
-        raise ValueError(msg)
-    return [number]
+    return [_options.integer_between(name, place, 0, count - 1)]
 
 
 def _number(value: float) -> str:

@@ -198,7 +198,7 @@ def long_term_decay(
     below.xaxis.label.set(**_canvas.words("distance (tokens)", lang))
     for panel in (above, below):
         panel.set_xscale("log")
-        panel.spines[["top", "right"]].set_visible(False)
+        _canvas.open_frame(panel)
     return [above, below]
 
 
@@ -276,7 +276,7 @@ def temperature(
         panel.set_xscale("symlog", linthresh=float(np.abs(scales[scales != 0]).min(initial=1.0)))
         panel.set_ylim(bottom=0)
         panel.yaxis.label.set(**_canvas.words(name, lang))
-        panel.spines[["top", "right"]].set_visible(False)
+        _canvas.open_frame(panel)
     panels[1].xaxis.label.set(**_canvas.words("scale of the scores", lang))
     return panels
 
@@ -350,7 +350,7 @@ def scale_law(law: ScaleLaw, /, *, ax: Axes | None = None, lang: Lang = "en") ->
     _canvas.legend(ax, curves, names)
     ax.xaxis.label.set(**_canvas.words("D (width of queries and keys)", lang))
     ax.yaxis.label.set(**_canvas.words("variance", lang))
-    ax.spines[["top", "right"]].set_visible(False)
+    _canvas.open_frame(ax)
     return ax
 
 

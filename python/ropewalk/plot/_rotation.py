@@ -9,11 +9,10 @@ import numpy as np
 from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap, Normalize
-from matplotlib.lines import Line2D
 from matplotlib.patches import Circle
 from numpy.typing import ArrayLike, NDArray
 
-from ropewalk import _arrays, _options, phases, rotary_tables, rotate
+from ropewalk import _arrays, _options, phases, rotary_tables
 from ropewalk._embedding import scaled_to_one
 from ropewalk._options import Lang, Pairing
 from ropewalk._pairing import pair_slices
@@ -21,7 +20,8 @@ from ropewalk.frequencies import Frequencies
 from ropewalk.frequencies._standard import one_axis
 from ropewalk.geometry._points import as_reals
 from ropewalk.plot import _canvas
-from ropewalk.plot._canvas import COLOURS, LINES
+from ropewalk.plot._canvas import COLOURS
+from ropewalk.properties import scores_by_distance
 
 IN_A_ROW = 8
 BETWEEN_CENTRES = 2.4  # in radii
@@ -232,24 +232,15 @@ def score_by_distance(
     if not lengths.all():
         msg = "query and key must not be zero, got a vector of length 0"
         raise ValueError(msg)
-    turning = one_axis(queries.shape[1], base, frequencies)
     apart = _line("distances", distances)
     names = None if labels is None else _canvas.own_words(labels, [{}] * len(queries), lang)
-    fixed = rotate(keys, 0, frequencies=turning, pairing=pairing)
+    scores = scores_by_distance(
+        queries, keys, apart, base=base, frequencies=frequencies, pairing=pairing
+    )
     ax = _canvas.axes(ax, 3.2, lang)
-    ax.axhline(0, color="0.8", linewidth=1)
-    curves: list[Line2D] = []
-    for i, (row, other, length) in enumerate(zip(queries, fixed, lengths, strict=True)):
-        rows = np.broadcast_to(row, (len(apart), row.size))
-        scores = rotate(rows, apart, frequencies=turning, pairing=pairing) @ other / length
-        colour, line = COLOURS[i % len(COLOURS)], LINES[i % len(LINES)]
-        dot = "." if apart.size == 1 else None
-        curves += ax.plot(apart, scores, color=colour, linestyle=line, linewidth=0.9, marker=dot)
-    if names is not None:
-        _canvas.legend(ax, curves, names)
+    _canvas.curves(ax, apart, scores / lengths[:, None], names)
     ax.xaxis.label.set(**_canvas.words("distance (tokens)", lang))
     ax.yaxis.label.set(**_canvas.words("score / (|query| |key|)", lang))
-    ax.spines[["top", "right"]].set_visible(False)
     return ax
 
 
@@ -331,7 +322,7 @@ def angle_error(
     ax.set(xscale="log", yscale="log")
     ax.xaxis.label.set(**_canvas.words("position (tokens)", lang))
     ax.yaxis.label.set(**_canvas.words("error of the angle (radians)", lang))
-    ax.spines[["top", "right"]].set_visible(False)
+    _canvas.open_frame(ax)
     return ax
 
 

@@ -134,5 +134,5 @@ def wavelengths(
     ax.xaxis.set_major_locator(_canvas.whole_numbers())
     ax.xaxis.label.set(**_canvas.words("pair", lang))
     ax.yaxis.label.set(**_canvas.words("wavelength (tokens)", lang))
-    ax.spines[["top", "right"]].set_visible(False)
+    _canvas.open_frame(ax)
     return ax

@@ -234,10 +234,7 @@ def number_table(
     values, at = _canvas.rows(table, positions)
     _canvas.check_cells("table", values)
     names = _canvas.own_words(labels, _canvas.dimensions(values.shape[1], lang), lang)
-    digits = _options.integer("decimals", decimals)
-    if not 0 <= digits <= MOST_DECIMALS:
-        msg = f"decimals must be an integer from 0 to {MOST_DECIMALS}, got {digits}"
-        raise ValueError(msg)
+    digits = _options.integer_between("decimals", decimals, 0, MOST_DECIMALS)
     cells = [
         [_canvas.number(position), *(f"{value:.{digits}f}" for value in row)]
         for position, row in zip(at, values, strict=True)

@@ -99,7 +99,7 @@ def waves(
     ax.yaxis.label.set(**_canvas.words("value", lang))
     if 0.5 < np.abs(values).max() < 1.05:
         ax.set_yticks([-1.0, -0.5, 0.0, 0.5, 1.0])
-    ax.spines[["top", "right"]].set_visible(False)
+    _canvas.open_frame(ax)
     return ax
 
 
@@ -183,7 +183,7 @@ def sine(
         ax.set_yticks((-1, 0, 1))
     ax.xaxis.set_major_locator(MultipleLocator(np.pi * (ticks[1] - ticks[0])))
     ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: _multiple_of_pi(value)))
-    ax.spines[["top", "right"]].set_visible(False)
+    _canvas.open_frame(ax)
     return ax
 
 

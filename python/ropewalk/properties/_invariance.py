@@ -101,17 +101,14 @@ def fitted_shift(table: ArrayLike, shift: int = 1, /, *, affine: bool = False) -
     True
     """
     rows = rows_of_reals(table)
-    shift = _options.integer("shift", shift)
-    if not 1 <= shift < len(rows):
-        msg = f"shift must be from 1 to {len(rows) - 1}, below the rows of table, got {shift}"
-        raise ValueError(msg)
+    shift = _options.integer_between("shift", shift, 1, len(rows) - 1)
     before, after = rows[:-shift], rows[shift:]
     ones = np.ones((len(before), 1)) if _options.boolean("affine", affine) else before[:, :0]
     known = np.hstack([before, ones])
     dim = rows.shape[1]
     # Powers of two near the largest of each column, or small columns would count for nothing.
     sizes = np.ldexp(1.0, np.frexp(np.abs(known).max(axis=0))[1] - 1)
-    with np.errstate(under="ignore"):
+    with np.errstate(all="ignore"):
         found = np.linalg.lstsq(known / sizes, after)[0].astype(np.float64) / sizes[:, None]
         return FittedShift(found[:dim].T, found[dim:].sum(axis=0), largest(known @ found - after))
 
@@ -266,7 +263,7 @@ def length_independence(
         raise ValueError(msg)
     tables = []
     for rows in (length, longer):
-        table = table_of_reals("encode(length)", encode(rows))
+        table = table_of_reals(f"encode({rows})", encode(rows))
         if len(table) != rows:
             msg = f"encode must return a row a position, {rows}, got shape {table.shape}"
             raise ValueError(msg)

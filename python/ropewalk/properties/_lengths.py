@@ -141,7 +141,7 @@ def unseen_phase(
     0.0
     """
     turning = one_axis(dim, base, frequencies)
-    before = turning if trained is None else one_axis(None, None, trained)
+    before = turning if trained is None else one_axis(None, None, trained, "trained")
     if len(before) != len(turning):
         msg = f"trained must have {len(turning)} pairs, as the schedule has, got {len(before)}"
         raise ValueError(msg)

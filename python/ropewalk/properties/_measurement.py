@@ -69,7 +69,11 @@ def rows_of_reals(table: ArrayLike) -> NDArray[np.float64]:
 def generator(seed: int | np.random.Generator) -> np.random.Generator:
     if isinstance(seed, np.random.Generator):
         return seed
-    number = _options.integer("seed", seed)
+    try:
+        number = _options.integer("seed", seed)
+    except TypeError:
+        msg = f"seed must be an integer or a Generator of NumPy's, got {_options.shown(seed)}"
+        raise TypeError(msg) from None
     if number < 0:
         msg = f"seed must not be negative, got {number}"
         raise ValueError(msg)

@@ -386,10 +386,7 @@ def scorecard(dim: int = 64, /, *, length: int = 1024, lang: Lang = "en") -> Sco
     >>> card["RoPE", "relative only"].holds, card["sinusoidal", "relative only"].holds
     (True, False)
     """
-    dim = _options.integer("dim", dim)
-    if not 32 <= dim <= 128 or dim % 2:
-        msg = f"dim must be an even integer from 32 to 128, got {dim}"
-        raise ValueError(msg)
+    dim = _options.even_dim(dim, 32, 128)
     length = _options.integer("length", length)
     if not ROWS * dim <= length <= 2048:
         msg = (

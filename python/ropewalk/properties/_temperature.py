@@ -241,8 +241,8 @@ def scale_law(
     if not len(dims):
         msg = "dims must not be empty"
         raise ValueError(msg)
-    widths = [_options.positive_integer("dims", dim, _options.LARGEST_DIM) for dim in dims]
-    length = _options.positive_integer("length", length, LARGEST_LENGTH)
+    widths = [_options.integer_between("dims", dim, 1, _options.LARGEST_DIM) for dim in dims]
+    length = _options.integer_between("length", length, 1, LARGEST_LENGTH)
     draws = generator(seed)
     columns = []
     for dim in widths:

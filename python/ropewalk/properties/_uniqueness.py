@@ -203,10 +203,7 @@ def closest_lag(
     (0.07239, 622)
     """
     turning = one_axis(dim, base, frequencies)
-    length = _options.integer("length", length)
-    if not 2 <= length <= 2**32:
-        msg = f"length must be an integer from 2 to 2**32, got {length}"
-        raise ValueError(msg)
+    length = _options.integer_between("length", length, 2, 2**32)
     rows = max(1, BLOCK // len(turning))
     best, lag = math.inf, 0
     for start in range(1, length, rows):
