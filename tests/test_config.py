@@ -326,6 +326,11 @@ def test_layers_of_one_rotation_may_be_named() -> None:
     assert named == rw.rotary_from_config(config)
 
 
+def test_the_width_of_a_head_may_be_kv_channels() -> None:
+    config = {"model_type": "jetmoe", "hidden_size": 2048, "num_attention_heads": 32}
+    assert rw.rotary_from_config(config | {"kv_channels": 128})["rotary_dim"] == 128
+
+
 @pytest.mark.parametrize("key", ["rope_percent", "rotary_emb_fraction"])
 def test_a_fraction_has_many_names(key: str) -> None:
     config = {"model_type": "nemotron", "head_dim": 64, key: 0.25}

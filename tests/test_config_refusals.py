@@ -64,6 +64,7 @@ def test_the_part_about_text_is_asked_for(outer: str, key: str, inner: str) -> N
     [
         ("lfm2", "conv"),
         ("granitemoehybrid", "mamba"),
+        ("recurrent_gemma", "recurrent"),
         ("qwen3_next", "linear_attention"),
         ("qwen3_5_text", "linear_attention"),
     ],
@@ -431,3 +432,21 @@ def test_a_base_that_is_no_number_is_named(family: str, base: object) -> None:
         rw.rotary_from_config(
             {"model_type": family, "head_dim": 64, "rope_theta": base}, layer_type="full_attention"
         )
+
+
+SCALED = LLAMA | {"max_position_embeddings": 4096, "rope_theta": 1e4}
+
+
+@pytest.mark.parametrize("kind", ["yarn", "llama3"])
+def test_the_longest_context_is_not_taken_for_the_trained_one(kind: str) -> None:
+    scaling = {"factor": 4.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0}
+    rope = {"rope_type": kind} | (scaling if kind == "llama3" else {"factor": 4.0})
+    message = f"original_max_position_embeddings is missing where rope_type is {kind!r}"
+    refused(SCALED | {"rope_scaling": rope}, message)
+
+
+@pytest.mark.parametrize("value", [0, False])
+def test_a_key_that_is_not_understood_may_be_0(value: object) -> None:
+    rope = {"rope_type": "linear", "factor": 4.0, "beta_fast": value}
+    message = f"beta_fast is not understood where rope_type is 'linear', got {value!r}"
+    refused(SCALED | {"rope_scaling": rope}, message)

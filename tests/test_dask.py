@@ -43,6 +43,8 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "offset": {"causal": True, "offset": [-3, 7]},
     "largest offsets": {"causal": True, "offset": [2**53, -(2**53)]},
     "window": {"window": (4, 2)},
+    "windows apart": {"window": (3, 0), "offset": [2, 15]},
+    "sinks of a window": {"window": (2, 0), "sinks": 2.0},
     "largest window": {"window": (2**53 + 1, 2), "offset": 2**53},
     "key lengths": {"key_lengths": np.array([3, 20], np.uint8)},
     "mask": {"mask": np.random.default_rng(1).random((2, 1, 20, 20)) < 0.5},
@@ -423,7 +425,9 @@ def test_an_encoding_of_a_grid_has_the_bits_of_the_whole() -> None:
 def masked(shape: tuple[int, ...]) -> da.Array:
     mask: NDArray[np.bool_] = np.zeros(shape, bool)
     mask.flat[0] = True
-    return da.from_array(np.ma.masked_where(mask, np.ones(shape)))
+    ma: Any = np.ma
+    array: NDArray[Any] = ma.masked_where(mask, np.ones(shape))
+    return da.from_array(array)
 
 
 @pytest.mark.parametrize("name", ["query", "bias", "slopes", "key_lengths", "x"])
@@ -432,11 +436,13 @@ def test_masked_chunks_are_refused(name: str) -> None:
     calls: dict[str, Callable[[], object]] = {
         "query": lambda: rw.dask.attention(wrong, x, x),
         "x": lambda: rw.softmax(wrong),
+        "bias": lambda: rw.dask.attention(x, x, x, bias=wrong),
+        "slopes": lambda: rw.dask.attention(x, x, x, slopes=masked(())),
+        "key_lengths": lambda: rw.dask.attention(x, x, x, key_lengths=masked(())),
     }
-    options: dict[str, Any] = {name: wrong if name == "bias" else masked(())}
     message = f"^{name} must not be a masked array, whose mask would be lost$"
     with pytest.raises(TypeError, match=message):
-        calls.get(name, lambda: rw.dask.attention(x, x, x, **options))()
+        calls[name]()
 
 
 @pytest.mark.parametrize("name", ["query", "query_weight", "value_bias"])

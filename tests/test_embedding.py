@@ -348,10 +348,12 @@ def test_similarity_is_symmetric_to_the_bit(measure: Measure, rng: np.random.Gen
     )
 
 
-@pytest.mark.parametrize("power", [-1070, -600, -149, 0, 100, 600, 1020])
+@pytest.mark.parametrize("power", [-1070, -600, -530, -149, 0, 100, 600, 1020])
 def test_lengths_and_distances_may_be_huge_or_tiny(power: int) -> None:
     a, b = np.ldexp([3.0, 0.0], power), np.ldexp([0.0, 4.0], power)
     assert rw.similarity(a, b, measure="euclidean") == math.ldexp(5, power)
+    uneven = np.ldexp([1.1, 0.0], power)
+    assert rw.similarity(uneven, 0 * a, measure="euclidean") == uneven[0]
     assert rw.similarity(a, a + b) == pytest.approx(0.6, rel=1e-15)
     assert rw.similarity(a, np.array([1.0, 1.0])) == pytest.approx(math.sqrt(0.5), rel=1e-15)
 

@@ -238,6 +238,8 @@ def test_one_place_has_no_extent(points: Any) -> None:
 
 def test_a_perimeter_of_a_segment_goes_there_and_back() -> None:
     assert perimeter([[0], [3]]) == 6
+    # Whose squares are subnormal.
+    assert perimeter(np.ldexp([[0.0, 0.0], [1.1, 0.0]], -530)) == math.ldexp(2.2, -530)
     assert area([[0, 0], [3, 4]]) == 0
 
 

@@ -99,6 +99,7 @@ def test_a_rotation_keeps_the_norm(dim: int, dtype: Any) -> None:
 def test_norms_whose_squares_are_no_floats(size: float) -> None:
     x = np.full((2, 9), size)
     assert kept_norm(x, -x).value == 0
+    assert kept_norm(np.ones((1, 2)), np.ones((1, 2), np.float32)).bound == 8 * 2.0**-24
     assert kept_norm(x, x / [[1], [np.inf]]).value == 1
     assert kept_norm(np.full((1, 4), 1e-300), np.full((1, 4), 1e300)).value == math.inf
 

@@ -118,7 +118,7 @@ def test_normalised_positions_are_below_1() -> None:
 def test_a_position_outside_of_the_sequence_is_refused(position: float, found: str) -> None:
     message = rf"positions must be from 0 to below the length 10, got {found}$"
     with pytest.raises(ValueError, match=message):
-        rw.integer_encoding([0, position, 3], 2, length=10)
+        rw.integer_encoding([0, position, 3, 99], 2, length=10)
 
 
 def test_a_length_is_a_positive_integer() -> None:
@@ -278,6 +278,10 @@ def test_an_attention_factor_is_not_applied() -> None:
     assert factored.attention_factor > 1
     kernel = rw.position_kernel(range(5), frequencies=factored)
     np.testing.assert_allclose(kernel, rw.position_kernel(range(5), frequencies=plain), rtol=1e-14)
+    table = rw.sinusoidal_encoding([1, 2], frequencies=factored)
+    np.testing.assert_allclose((table**2).sum(axis=1), 4.0, rtol=1e-14)
+    turn = rw.shift_matrix(3, frequencies=factored)
+    np.testing.assert_allclose(turn @ turn.T, np.eye(8), atol=1e-14)
 
 
 def test_offsets_on_several_axes_have_them_last() -> None:

@@ -280,9 +280,22 @@ def test_keys_may_stand_elsewhere_in_self_attention_too() -> None:
     given = {**weights(), "rotary": FREQUENCIES, "key_positions": elsewhere}
     expected = rw.multi_head_attention(x, x, **given)
     assert_same_bits(rw.multi_head_attention(x, **given), expected)
+    names = ("heads", "query_weight", "key_weight", "rotary", "key_positions")
+    of_keys = {name: given[name] for name in names}
+    weigh = rw.multi_head_attention_weights
+    assert_same_bits(weigh(x, **of_keys), weigh(x, x, **of_keys))
     assert (
         np.abs(expected - rw.multi_head_attention(x, **weights(), rotary=FREQUENCIES)).max() > 0.1
     )
+
+
+def test_an_offset_is_the_same_on_all_axes() -> None:
+    x, unit = rows((3, 4)), np.eye(4)
+    given: dict[str, Any] = {f"{name}_weight": unit for name in ("query", "key", "value")}
+    given |= {"heads": 1, "rotary": rw.frequencies.axial(4)}
+    continued = rw.multi_head_attention(x, x, **given, offset=4)
+    places = np.stack([np.arange(4, 7)] * 2, axis=-1)
+    assert_same_bits(continued, rw.multi_head_attention(x, x, **given, positions=places))
 
 
 def test_the_type_of_the_output_weight_is_computed_with() -> None:

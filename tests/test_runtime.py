@@ -80,10 +80,11 @@ def test_a_decorated_function_may_call_itself() -> None:
 
 
 def test_blocks_nest() -> None:
-    with rw.num_threads(2):
+    rw.set_num_threads(4)
+    with rw.num_threads(3):
         with rw.num_threads(7):
             assert rw.get_num_threads() == 7
-        assert rw.get_num_threads() == 2
+        assert rw.get_num_threads() == 3
 
 
 def test_a_block_left_by_an_exception_restores_the_number() -> None:

@@ -30,6 +30,15 @@ def brute_force(table: NDArray[np.float64]) -> float:
     return min(math.dist(rows[i], rows[j]) for i in range(len(rows)) for j in range(i))
 
 
+def test_the_closest_rows_may_be_in_two_blocks() -> None:
+    across = np.arange(1024.0)
+    across[513] = 512.6
+    table = np.stack([across, 100.0 * (np.arange(1024) % 2)], axis=1)
+    closest = closest_rows(table)
+    assert closest.rows == (511, 513)
+    assert closest.distance == pytest.approx(1.6, rel=1e-12)
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_the_closest_rows_are_those_of_all_pairs(seed: int) -> None:
     generator = np.random.default_rng(seed)
@@ -192,6 +201,7 @@ def test_the_closest_lag_is_that_of_the_closest_rows(frequencies: Frequencies) -
 def test_lags_are_walked_through_in_blocks() -> None:
     slow = rw.frequencies.from_radians([2 * math.pi / 2**21])
     assert closest_lag(2**21, frequencies=slow).lag in {1, 2**21 - 1}  # a block has 2**20
+    assert closest_lag(2**20 + 2, frequencies=rw.frequencies.from_radians([0.0])).lag == 1
     assert closest_lag(2, 4) == ClosestLag(
         float(reference.chord(1, [1, reference.mp.mpf("0.01")])), 1
     )

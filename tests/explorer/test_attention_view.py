@@ -188,6 +188,8 @@ def test_thumbnails_keep_the_peak_of_a_large_head() -> None:
     small = np.frombuffer(packed["values"], "<f4").reshape(packed["shape"])
     assert small.shape == (1, 32, 32)
     assert np.argwhere(small[0] == 1).tolist() == [[637 // 32, 411 // 22]]
+    even = rw.explorer.attention(np.full((64, 64), 1 / 64)).picture["thumbnails"]
+    assert set(np.frombuffer(even["values"], "<f4")) == {1 / 64}
 
 
 def test_the_polygon_shows_values_outputs_and_the_weights_of_a_query(

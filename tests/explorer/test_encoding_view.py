@@ -115,7 +115,12 @@ def test_fractional_and_negative_positions_have_their_names(show: Show) -> None:
         ((range(4), 5), {}, ValueError, "dim must be an even integer"),
         ((range(4), 4), {"base": 0}, ValueError, "base must be positive and finite"),
         ((range(4), 4), {"schedule": "none"}, ValueError, "schedule must be one of 'standard'"),
-        ((range(4), 4), {"factor": 0.5}, ValueError, "factor must be a number from 1.0 to 1000000000.0, got 0.5"),
+        (
+            (range(4), 4),
+            {"factor": 0.5},
+            ValueError,
+            "factor must be a number from 1.0 to ",
+        ),
         ((range(4), 4), {"trained_length": 0}, ValueError, "trained_length must be an integer"),
     ],
 )
@@ -151,6 +156,7 @@ def test_a_control_that_does_not_suit_the_others_stays_as_it_was(
     assert view.picture == picture
     view.factor = 2.0
     assert view.frequencies() == rw.frequencies.yarn(64, factor=2.0, trained_length=2048)
+    assert view.picture != picture
 
 
 @pytest.mark.parametrize("base", [10000.0, 0.5])

@@ -155,6 +155,7 @@ def test_a_page_that_is_saved_is_as_the_view_was_left(open_saved: Show) -> None:
 
 def test_a_view_has_the_same_text_in_every_run() -> None:
     assert repr(rw.explorer.attention([[1.0]], title="猫")) == "AttentionView('猫')"
+    assert repr(rw.explorer.attention([[1.0]], lang="ja")) == "AttentionView('Attention')"
 
 
 @pytest.mark.parametrize("title", [5, None, b"x"])
@@ -181,9 +182,10 @@ def test_a_page_that_cannot_be_saved_leaves_the_old_one(tmp_path: Path) -> None:
     assert path.read_text() == "old"
 
 
-def test_a_page_is_saved_as_html_alone(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"path must end in \.html .* got 'view.svg'"):
-        VIEWS["rotation"]().save(tmp_path / "view.svg")
+@pytest.mark.parametrize("name", ["view.svg", "view.htm", "html"])
+def test_a_page_is_saved_as_html_alone(tmp_path: Path, name: str) -> None:
+    with pytest.raises(ValueError, match=rf"path must end in \.html .* got '{name}'"):
+        VIEWS["rotation"]().save(tmp_path / name)
 
 
 def test_nothing_in_the_page_asks_for_a_file_or_a_network() -> None:

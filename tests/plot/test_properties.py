@@ -181,6 +181,11 @@ def test_the_first_negative_of_any_distance_is_named_inside(
     assert panels[1].texts[0].get_horizontalalignment() == side
 
 
+def test_the_mark_of_an_octave_is_a_mean(panels: list[Axes]) -> None:
+    drawn = rw.plot.long_term_decay([4, 5, 6], [9.0, 0.0, 0.0], [1.0, 1.0, 1.0], ax=panels)
+    assert heights(drawn[0].lines[1]).tolist() == [3]
+
+
 def test_a_cosine_that_stays_positive_has_no_mark(panels: list[Axes]) -> None:
     rw.plot.long_term_decay(range(1, 3), [2, 1], [1, 0], ax=panels)
     assert len(panels[1].lines) == 2

@@ -237,7 +237,7 @@ def test_vectors_that_do_not_fit_are_refused(ax: Axes) -> None:
         score(np.ones(4), np.ones(6), range(3), ax=ax)
     with pytest.raises(ValueError, match="query and key must not be zero"):
         score(np.ones(4), np.zeros(4), range(3), ax=ax)
-    with pytest.raises(ValueError, match="query must have an even number of features from 2 to 1048576, got 3"):
+    with pytest.raises(ValueError, match=r"query must have an even number of features .* got 3"):
         score(np.ones(3), np.ones(3), range(3), ax=ax)
     with pytest.raises(ValueError, match="labels must be 1 strings, got 2"):
         score(np.ones(4), np.ones(4), range(3), labels=["a", "b"], ax=ax)
