@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from functools import partial
+from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -92,32 +93,37 @@ def torch_rival() -> Rival | None:
 
 
 def onnx_rival(threads: int) -> Rival | None:
-    try:
-        from onnx import TensorProto, helper
-    except ModuleNotFoundError:
+    if not find_spec("onnxruntime"):
         return None
 
     def attend(query: Array, key: Array, value: Array, causal: bool) -> Call:
-        names = ["query", "key", "value"]
-        node = helper.make_node("Attention", names, ["output"], is_causal=int(causal))
-        kind = TensorProto.FLOAT
-        values = [helper.make_tensor_value_info(name, kind, [None] * 4) for name in names]
-        result = helper.make_tensor_value_info("output", kind, [None] * 4)
-        graph = helper.make_graph([node], "attention", values, [result])
-        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 23)], ir_version=10)
-        session = onnx_session(model.SerializeToString(), threads)
-        feed = {n: a[None] for n, a in zip(names, (query, key, value), strict=True)}
-        return lambda: session.run(None, feed)
+        inputs = {"query": query[None], "key": key[None], "value": value[None]}
+        return onnx_call("Attention", inputs, threads, is_causal=int(causal))
 
     return Rival(attend, np.asarray)
 
 
-def onnx_session(model: bytes, threads: int) -> Any:
+def onnx_call(operator: str, inputs: Mapping[str, Array], threads: int, **attributes: Any) -> Call:
+    """Return a call of ONNX Runtime that computes one operator of ONNX, version 23."""
     import onnxruntime
+    from onnx import helper
 
+    def described(name: str, like: Array, shape: tuple[int, ...] | None) -> Any:
+        return helper.make_tensor_value_info(
+            name, helper.np_dtype_to_tensor_dtype(like.dtype), shape
+        )
+
+    values = [described(name, array, array.shape) for name, array in inputs.items()]
+    result = described("result", next(iter(inputs.values())), None)
+    node = helper.make_node(operator, [*inputs], ["result"], **attributes)
+    graph = helper.make_graph([node], operator, values, [result])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 23)], ir_version=11)
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
-    return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+    session = onnxruntime.InferenceSession(
+        model.SerializeToString(), options, providers=["CPUExecutionProvider"]
+    )
+    return lambda: session.run(None, dict(inputs))
 
 
 def jax_rival() -> Rival | None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from functools import partial
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 import ropewalk as rw
 from benchmarks.figures import Array, Call, Case, Figure
 from benchmarks.measure import Bench, Limit, check, rows, unit
-from benchmarks.rivals import onnx_session
+from benchmarks.rivals import onnx_call
 from ropewalk._options import Pairing
 
 DIM = 128
@@ -100,25 +101,11 @@ def torch_rotation(x: Array, cosines: Array, sines: Array) -> Call | None:
 
 
 def onnx_rotation(x: Array, cosines: Array, sines: Array, threads: int) -> Call | None:
-    try:
-        from onnx import TensorProto, helper
-    except ModuleNotFoundError:
+    if not find_spec("onnxruntime"):
         return None
-    inputs = ["x", "cosines", "sines", "positions"]
-    node = helper.make_node("RotaryEmbedding", inputs, ["y"])
-    kinds = [TensorProto.FLOAT] * 3 + [TensorProto.INT64]
-    batch = x[None]
-    values = [batch, cosines, sines, np.arange(x.shape[1])[None]]
-    described = [
-        helper.make_tensor_value_info(name, kind, value.shape)
-        for name, kind, value in zip(inputs, kinds, values, strict=True)
-    ]
-    result = helper.make_tensor_value_info("y", TensorProto.FLOAT, batch.shape)
-    graph = helper.make_graph([node], "rotation", described, [result])
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 23)], ir_version=11)
-    session = onnx_session(model.SerializeToString(), threads)
-    feed = dict(zip(inputs, values, strict=True))
-    return lambda: session.run(None, feed)
+    positions = np.arange(x.shape[1])[None]
+    inputs = {"x": x[None], "cosines": cosines, "sines": sines, "positions": positions}
+    return onnx_call("RotaryEmbedding", inputs, threads)
 
 
 def jax_rotation(x: Array, cosines: Array, sines: Array) -> Call | None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from functools import partial
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 import ropewalk as rw
 from benchmarks.figures import Array, Call, Figure
 from benchmarks.measure import Bench, check, rows, unit
-from benchmarks.rivals import onnx_session
+from benchmarks.rivals import onnx_call
 
 SHARE = 4e-6  # error of a weight of the largest weight
 
@@ -36,18 +37,9 @@ def torch_softmax(x: Array, out: Array) -> Call | None:
 
 
 def onnx_softmax(x: Array, threads: int, axis: int = -1) -> Call | None:
-    try:
-        from onnx import TensorProto, helper
-    except ModuleNotFoundError:
+    if not find_spec("onnxruntime"):
         return None
-    described = [
-        helper.make_tensor_value_info(name, TensorProto.FLOAT, x.shape) for name in ("x", "y")
-    ]
-    node = helper.make_node("Softmax", ["x"], ["y"], axis=axis)
-    graph = helper.make_graph([node], "softmax", described[:1], described[1:])
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 23)], ir_version=10)
-    session = onnx_session(model.SerializeToString(), threads)
-    return lambda: session.run(None, {"x": x})
+    return onnx_call("Softmax", {"x": x}, threads, axis=axis)
 
 
 def jax_softmax(x: Array) -> Call | None:

@@ -23,7 +23,7 @@ from tests.reference import Real, mp
 import ropewalk as rw
 from ropewalk._options import Lang
 from ropewalk.articles import Entry, Table, ledger
-from ropewalk.articles._ledger import ARTICLES, KINDS, Verdict
+from ropewalk.articles._ledger import ARTICLES, Kind, Verdict
 
 ROOT = Path(__file__).parents[1]
 ID = r"[FVGCSNE]\d{3}\.\d+"
@@ -163,7 +163,7 @@ def test_every_id_of_the_list_has_an_entry_and_every_entry_stands_there() -> Non
 def test_entries_stand_in_order_without_a_gap(lang: Lang) -> None:
     for article in ARTICLES:
         found = [entry.id for entry in ledger(article, lang=lang)]
-        kinds = [(kind, [i for i in found if i[0] == kind]) for kind in KINDS]
+        kinds = [(kind, [i for i in found if i[0] == kind]) for kind in get_args(Kind)]
         expected = [f"{kind}{article}.{n + 1}" for kind, ids in kinds for n in range(len(ids))]
         assert found == expected
 

@@ -124,6 +124,10 @@ def positions(
         )
         raise ValueError(msg)
     array = converted(name, values)
+    if array.dtype.kind == "O" and array.size and all(isinstance(x, int) for x in array.flat):
+        largest = max(array.flat, key=abs)  # NumPy makes objects of integers that no dtype holds
+        if abs(largest) > LARGEST_POSITION:
+            _refuse_position(name, largest)
     _refuse_kind(name, array)
     if isinstance(values, (list, tuple)) and array.dtype.kind == "f":
         rounded = np.abs(array) == LARGEST_POSITION  # as integers beyond it are, among floats
@@ -213,13 +217,15 @@ def refuse_masked(name: str, values: object) -> None:
 def finite_reals(name: str, values: ArrayLike) -> NDArray[Any]:
     """Return `values` as an array of finite numbers, all of which float64 or int64 hold."""
     array = converted(name, values, "an array of numbers")
-    if array.dtype.kind not in "iu" and not is_real_float(array.dtype):
-        msg = f"{name} must be integers, float64, float32 or float16, got dtype {array.dtype}"
-        raise TypeError(msg)
+    _refuse_kind(name, array)
+    check_finite(name, array)
+    return array
+
+
+def check_finite(name: str, array: NDArray[Any]) -> None:
     if not np.isfinite(array).all():
         msg = f"{name} must be finite, got {array[~np.isfinite(array)][0]}"
         raise ValueError(msg)
-    return array
 
 
 def is_real_float(dtype: np.dtype[Any]) -> bool:
@@ -227,13 +233,14 @@ def is_real_float(dtype: np.dtype[Any]) -> bool:
     return dtype.type in _REAL_FLOATS
 
 
+def is_float(dtype: np.dtype[Any]) -> bool:
+    """Tell whether a dtype is one that data may have."""
+    return is_real_float(dtype) or dtype.name == "bfloat16"
+
+
 def _refuse_kind(name: str, array: NDArray[Any]) -> None:
     if array.dtype.kind in "iu" or is_real_float(array.dtype):
         return
-    if array.dtype.kind == "O" and array.size and all(isinstance(x, int) for x in array.flat):
-        largest = max(array.flat, key=abs)  # NumPy makes objects of integers that no dtype holds
-        if abs(largest) > LARGEST_POSITION:
-            _refuse_position(name, largest)
     msg = f"{name} must be integers, float64, float32 or float16, got dtype {array.dtype}"
     raise TypeError(msg)
 
@@ -253,7 +260,7 @@ def data(name: str, values: ArrayLike) -> NDArray[Any]:
     array = converted(name, values, "an array of numbers")
     if array.dtype.kind in "iu":
         array = array.astype(np.float64)
-    elif array.dtype.type in _REAL_FLOATS or array.dtype.name == "bfloat16":
+    elif is_float(array.dtype):
         if not array.dtype.isnative:
             array = array.astype(array.dtype.newbyteorder("="))
     else:
@@ -326,6 +333,11 @@ def integers(name: str, values: object, smallest: int, largest: int) -> NDArray[
         msg = f"{name} must be integers from {smallest} to {largest}, got {found}"
         raise ValueError(msg)
     return aligned(array, np.int64)
+
+
+def offsets(values: object) -> NDArray[np.int64]:
+    """Return offsets, which are positions, as integers."""
+    return integers("offset", values, -LARGEST_POSITION, LARGEST_POSITION)
 
 
 def aligned(array: NDArray[Any], dtype: DTypeLike | None = None) -> NDArray[Any]:

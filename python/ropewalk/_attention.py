@@ -11,7 +11,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ropewalk import _arrays, _core, _options, _results
-from ropewalk._attention_problem import Problem, additive, per_head, rows, visible
+from ropewalk._attention_problem import (
+    Problem,
+    checked_bias,
+    checked_data,
+    checked_mask,
+    per_head,
+)
 from ropewalk._options import Precision, Window
 from ropewalk._runtime import get_num_threads
 from ropewalk._softmax import logsumexp, softmax
@@ -61,9 +67,10 @@ def attention(
 
     Parameters
     ----------
-    query : array_like, shape (..., query length, dim)
-    key : array_like, shape (..., key length, dim)
-    value : array_like, shape (..., key length, value dim)
+    query : array_like of shape (..., query length, dim)
+        With one feature or more.
+    key : array_like of shape (..., key length, dim)
+    value : array_like of shape (..., key length, value dim)
         float64, float32, float16 or bfloat16; integers become float64, and mixed dtypes follow
         `numpy.result_type`. Leading axes broadcast. With four or more dimensions axis -3 holds
         heads, and the heads of `key` and `value` may divide those of `query`: query head ``h``
@@ -71,30 +78,34 @@ def attention(
     causal : bool, default False
         Query ``i`` sees key ``j`` only where ``j <= i + offset``.
     offset : int or array_like of int, optional
-        The position of the first query minus that of the first key, for `causal`, `window` and
-        `slopes`. 0 where both lengths are equal; where they differ it must be given: 0 aligns the
-        first query with the first key, ``key length - query length`` the last with the last, as
-        queries that continue a cache. An array has a value for each index of the leading axes
-        without the heads: it broadcasts to ``shape[:-3]`` from four dimensions on, else to
-        ``shape[:-2]``.
+        The position of the first query minus that of the first key, at most 2**53 in size, for
+        `causal`, `window` and `slopes`. 0 where both lengths are equal; where they differ it must
+        be given: 0 aligns the first query with the first key, ``key length - query length`` the
+        last with the last, as queries that continue a cache. An array has a value for each index of
+        the leading axes without the heads: it broadcasts to ``shape[:-3]`` from four dimensions on,
+        else to ``shape[:-2]``.
     window : (left, right), optional
         Query ``i`` sees keys with ``-left <= j - (i + offset) <= right``, both 0 or more; None is
         unlimited.
-    mask : array_like of bool, shape (..., query length, key length), optional
+    mask : array_like of bool of shape (..., query length, key length), optional
         True where a query sees a key. It broadcasts, aligned right.
-    bias : array_like, shape (..., query length, key length), optional
+    bias : array_like of shape (..., query length, key length), optional
         What is added to the scaled products. It broadcasts, aligned right. -inf masks as `mask`
         does; finite numbers, `finfo.min` too, are added like any other, but that those beyond
         float32, where it computes in that, count as its largest.
     slopes : array_like, optional
-        ALiBi: adds ``-slope |i + offset - j|``. Finite; broadcasts to the leading axes, one slope a
-        head.
+        ALiBi: adds ``-slope |i + offset - j|``. Finite in what is computed in; broadcasts to the
+        leading axes, one slope a head. One integer above 1 is taken for a number of heads, and
+        refused.
     key_lengths : int or array_like of int, optional
-        How many keys are valid, from the first on; shaped as `offset`. Does not move the queries.
+        How many keys are valid, from the first on, 0 to all of them; shaped as `offset`. Does not
+        move the queries.
     scale : float, optional
-        What the products are multiplied by, finite; ``1 / sqrt(dim)`` unless given.
+        What the products are multiplied by, finite in what is computed in; ``1 / sqrt(dim)`` unless
+        given.
     softcap : float, optional
-        Logits become ``softcap * tanh(logits / softcap)``, before biases and masks. Positive.
+        Logits become ``softcap * tanh(logits / softcap)``, before biases and masks. Positive,
+        and no smaller than the smallest normal number of what is computed in.
     sinks : array_like, optional
         A logit for each head that joins the sum of the softmax and has no value: finite or -inf,
         broadcasts to the leading axes.
@@ -109,22 +120,23 @@ def attention(
         1.0 of the time; float16 data lose next to nothing, and bfloat16 is computed as by
         "bfloat16".
     out : ndarray, optional
-        Where the result goes: of its shape and dtype, sharing no memory with the arguments.
+        Where to write: of the shape and dtype of the result, any strides, sharing no memory with
+        the arguments.
 
     Returns
     -------
-    ndarray, shape (..., query length, value dim)
+    ndarray of shape (..., query length, value dim)
         Of the dtype of the data; masks and biases do not change it. A query that sees no key gets
         0.
 
     Raises
     ------
-    TypeError
-        For dtypes other than those named, a mask that is not boolean or a bias that is, and other
-        arguments of the wrong kind.
     ValueError
-        For shapes that do not fit each other, values out of range, an `offset` that is needed and
-        not given, or an `out` that does not fit.
+        If shapes do not fit each other, a value is out of the range above, an `offset` is needed
+        and not given, or `out` does not fit.
+    TypeError
+        If a dtype is none of those named, a mask is not boolean or a bias is, or another argument
+        is of the wrong kind.
 
     See Also
     --------
@@ -175,12 +187,11 @@ def attention(
 
     References
     ----------
-    A. Vaswani et al., "Attention Is All You Need", 2017, arXiv:1706.03762, equation 1. Grouped
-    heads: J. Ainslie et al., "GQA", 2023, arXiv:2305.13245. Slopes: O. Press, N. A. Smith,
-    M. Lewis, "Train Short, Test Long", 2021, arXiv:2108.12409. Windows: I. Beltagy, M. E. Peters,
-    A. Cohan, "Longformer", 2020, arXiv:2004.05150. Soft caps: Gemma Team, "Gemma 2", 2024,
-    arXiv:2408.00118. Sinks: OpenAI, "gpt-oss-120b & gpt-oss-20b Model Card", 2025,
-    arXiv:2508.10925.
+    Vaswani et al., Attention Is All You Need, 2017, arXiv:1706.03762, equation 1. Grouped heads:
+    Ainslie et al., GQA, 2023, arXiv:2305.13245. Slopes: Press, Smith and Lewis, Train Short, Test
+    Long, 2021, arXiv:2108.12409. Windows: Beltagy, Peters and Cohan, Longformer, 2020,
+    arXiv:2004.05150. Soft caps: Gemma Team, Gemma 2, 2024, arXiv:2408.00118. Sinks: OpenAI,
+    gpt-oss-120b & gpt-oss-20b Model Card, 2025, arXiv:2508.10925.
 
     Examples
     --------
@@ -203,15 +214,14 @@ def attention(
     others = causal, offset, window, key_lengths, scale, softcap, precision
     plain = _core.attend_plainly(query, key, value, mask, bias, slopes, sinks, others, out, threads)
     if plain is None and out is None:  # maybe as arrays of the right types
-        query, key, value = rows((query, key, value))
+        query, key, value = checked_data((query, key, value))
         wide = _options.in_float64(precision) or query.dtype.type is np.float64
-        mask = None if mask is None else visible(mask)
-        bias = None if bias is None else additive(bias, wide=wide)
+        mask = None if mask is None else checked_mask(mask)
+        bias = None if bias is None else checked_bias(bias, wide=wide)
         slopes = None if slopes is None else per_head("slopes", slopes)
         sinks = None if sinks is None else per_head("sinks", sinks)
         if offset is not None:
-            largest = _options.LARGEST_POSITION
-            offset = _arrays.integers("offset", offset, -largest, largest)
+            offset = _arrays.offsets(offset)
         if key_lengths is not None:
             key_lengths = _arrays.integers("key_lengths", key_lengths, 0, key.shape[-2])
         others = causal, offset, window, key_lengths, scale, softcap, precision
@@ -234,7 +244,7 @@ def attention(
         sinks=sinks,
         precision=precision,
     )
-    result, output = problem.result(out)
+    result, output = problem.empty_output(out)
     problem.attend(output=output)
     return _results.filled(result, output)
 
@@ -260,21 +270,21 @@ def attention_weights(
 
     Parameters
     ----------
-    query : array_like, shape (..., query length, dim)
-    key : array_like, shape (..., key length, dim)
+    query : array_like of shape (..., query length, dim)
+    key : array_like of shape (..., key length, dim)
         As in `attention`.
     causal, offset, window, mask, bias, slopes, key_lengths, scale, softcap, sinks, precision
         As in `attention`.
 
     Returns
     -------
-    ndarray, shape (..., query length, key length)
+    ndarray of shape (..., query length, key length)
         Rows sum to 1 within rounding; below 1 where there are sinks, and 0 where a query sees no
         key. Masked keys have weight 0.
 
     Raises
     ------
-    TypeError, ValueError
+    ValueError, TypeError
         As `attention`.
 
     See Also
@@ -288,7 +298,7 @@ def attention_weights(
 
     References
     ----------
-    A. Vaswani et al., "Attention Is All You Need", 2017, arXiv:1706.03762, equation 1.
+    Vaswani et al., Attention Is All You Need, 2017, arXiv:1706.03762, equation 1.
 
     Examples
     --------
@@ -312,7 +322,7 @@ def attention_weights(
         sinks=sinks,
         precision=precision,
     )
-    weights = problem.scores()
+    weights = problem.empty_scores()
     problem.attend(weights=weights)
     return problem.of_data(weights)
 
@@ -357,9 +367,9 @@ def attention_stages(
 
     Parameters
     ----------
-    query : array_like, shape (..., query length, dim)
-    key : array_like, shape (..., key length, dim)
-    value : array_like, shape (..., key length, value dim)
+    query : array_like of shape (..., query length, dim)
+    key : array_like of shape (..., key length, dim)
+    value : array_like of shape (..., key length, value dim)
         As in `attention`.
     causal, offset, window, mask, bias, slopes, key_lengths, scale, softcap, sinks, precision
         As in `attention`.
@@ -372,7 +382,7 @@ def attention_stages(
 
     Raises
     ------
-    TypeError, ValueError
+    ValueError, TypeError
         As `attention`.
 
     See Also
@@ -386,7 +396,7 @@ def attention_stages(
 
     References
     ----------
-    A. Vaswani et al., "Attention Is All You Need", 2017, arXiv:1706.03762, figure 2.
+    Vaswani et al., Attention Is All You Need, 2017, arXiv:1706.03762, figure 2.
 
     Examples
     --------
@@ -413,10 +423,10 @@ def attention_stages(
         sinks=sinks,
         precision=precision,
     )
-    scores, biased, weights = problem.scores(), problem.scores(), problem.scores()
-    capped = None if softcap is None else problem.scores()
-    lse = problem.lse()
-    _, output = problem.result(None)
+    scores, biased, weights = problem.empty_scores(), problem.empty_scores(), problem.empty_scores()
+    capped = None if softcap is None else problem.empty_scores()
+    lse = problem.empty_lse()
+    _, output = problem.empty_output(None)
     problem.attend(
         output=output, lse=lse, scores=scores, capped=capped, biased=biased, weights=weights
     )
@@ -454,9 +464,9 @@ def attention_with_lse(
 
     Parameters
     ----------
-    query : array_like, shape (..., query length, dim)
-    key : array_like, shape (..., key length, dim)
-    value : array_like, shape (..., key length, value dim)
+    query : array_like of shape (..., query length, dim)
+    key : array_like of shape (..., key length, dim)
+    value : array_like of shape (..., key length, value dim)
         As in `attention`.
     causal, offset, window, mask, bias, slopes, key_lengths, scale, softcap, sinks, precision, out
         As in `attention`. Where the keys are split, `offset` is that of the part, and `sinks` go to
@@ -464,13 +474,13 @@ def attention_with_lse(
 
     Returns
     -------
-    output : ndarray, shape (..., query length, value dim)
-    lse : ndarray of float64, shape (..., query length)
+    output : ndarray of shape (..., query length, value dim)
+    lse : ndarray of float64 of shape (..., query length)
         Natural logarithm. -inf for a query that sees no key; with sinks it includes the sink.
 
     Raises
     ------
-    TypeError, ValueError
+    ValueError, TypeError
         As `attention`.
 
     See Also
@@ -483,8 +493,7 @@ def attention_with_lse(
 
     References
     ----------
-    M. N. Rabe, C. Staats, "Self-attention Does Not Need O(n^2) Memory", 2021, arXiv:2112.05682,
-    section 3.
+    Rabe and Staats, Self-attention Does Not Need O(n^2) Memory, 2021, arXiv:2112.05682, section 3.
 
     Examples
     --------
@@ -508,8 +517,8 @@ def attention_with_lse(
         sinks=sinks,
         precision=precision,
     )
-    result, output = problem.result(out)
-    lse = problem.lse()
+    result, output = problem.empty_output(out)
+    lse = problem.empty_lse()
     problem.attend(output=output, lse=lse)
     return _results.filled(result, output), lse
 
@@ -529,17 +538,17 @@ def merge_attention(
 
     Returns
     -------
-    output : ndarray, shape (..., query length, value dim)
+    output : ndarray of shape (..., query length, value dim)
         Of the dtype of the outputs.
-    lse : ndarray of float64, shape (..., query length)
+    lse : ndarray of float64 of shape (..., query length)
         With these the result can be merged again, in any order and tree.
 
     Raises
     ------
-    TypeError
-        For parts that are no sequence, and dtypes that are not real.
     ValueError
-        For no part at all, or parts whose shapes do not fit each other.
+        If there is no part at all, or the shapes of parts do not fit each other.
+    TypeError
+        If the parts are no sequence, or a dtype is not real.
 
     See Also
     --------
@@ -554,8 +563,7 @@ def merge_attention(
 
     References
     ----------
-    M. N. Rabe, C. Staats, "Self-attention Does Not Need O(n^2) Memory", 2021, arXiv:2112.05682,
-    section 3.
+    Rabe and Staats, Self-attention Does Not Need O(n^2) Memory, 2021, arXiv:2112.05682, section 3.
 
     Examples
     --------

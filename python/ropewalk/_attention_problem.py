@@ -40,7 +40,7 @@ class Problem:
         precision: Precision | None = None,
     ) -> None:
         self.given = given
-        self.arrays = rows(given)
+        self.arrays = checked_data(given)
         self.leading = _leading_axes(self.arrays)
         self.dtype = self.arrays[0].dtype
         self.queries, dim = self.arrays[0].shape[-2:]
@@ -72,24 +72,29 @@ class Problem:
         if offset is None and placed and self.queries != self.keys:
             msg = f"{placed} needs offset {_options.which_offset(self.queries, self.keys)}"
             raise ValueError(msg)
-        largest = _options.LARGEST_POSITION
-        self.offset = self._integers("offset", offset, -largest, largest)
-        self.key_lengths = self._integers("key_lengths", key_lengths, 0, self.keys)
+        if offset is not None:
+            offset = self._of_batch("offset", _arrays.offsets(offset))
+        if key_lengths is not None:
+            counts = _arrays.integers("key_lengths", key_lengths, 0, self.keys)
+            key_lengths = self._of_batch("key_lengths", counts)
+        self.offset, self.key_lengths = offset, key_lengths
         self.slopes = self._per_head("slopes", slopes)
         self.sinks = self._per_head("sinks", sinks)
-        self.mask = None if mask is None else self._scores("mask", visible(mask))
-        self.bias = None if bias is None else self._scores("bias", additive(bias, wide=wide))
+        self.mask = None if mask is None else self._over_scores("mask", checked_mask(mask))
+        self.bias = (
+            None if bias is None else self._over_scores("bias", checked_bias(bias, wide=wide))
+        )
 
-    def result(self, out: NDArray[Any] | None) -> tuple[NDArray[Any], NDArray[Any]]:
+    def empty_output(self, out: NDArray[Any] | None) -> tuple[NDArray[Any], NDArray[Any]]:
         shape = (*self.leading, self.queries, self.arrays[2].shape[-1])
         scalars = (self.offset, self.key_lengths, self.slopes, self.sinks)
         inputs = (*self.given, *self.arrays, self.mask, self.bias, *scalars)
         return _results.result(out, shape, self.dtype, *inputs)
 
-    def scores(self) -> NDArray[Any]:
+    def empty_scores(self) -> NDArray[Any]:
         return _results.empty(self.scores_shape, self.computed)
 
-    def lse(self) -> NDArray[np.float64]:
+    def empty_lse(self) -> NDArray[np.float64]:
         return _results.empty(self.scores_shape[:-1])
 
     def of_data(self, stage: NDArray[Any]) -> NDArray[Any]:
@@ -134,13 +139,8 @@ class Problem:
             raise ValueError(msg)
         return number
 
-    def _integers(
-        self, name: str, values: ArrayLike | None, smallest: int, largest: int
-    ) -> NDArray[np.int64] | None:
+    def _of_batch(self, name: str, array: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return integers along the leading axes, those of a batch for all its heads."""
-        if values is None:
-            return None
-        array = _arrays.integers(name, values, smallest, largest)
         has_heads = len(self.leading) > 1
         batch = self.leading[:-1] if has_heads else self.leading
         what = "the leading axes before the heads" if has_heads else "the leading axes"
@@ -166,7 +166,7 @@ class Problem:
             raise ValueError(msg)
         return array
 
-    def _scores(self, name: str, array: NDArray[Any]) -> NDArray[Any]:
+    def _over_scores(self, name: str, array: NDArray[Any]) -> NDArray[Any]:
         what = "(..., query length, key length)"
         if array.shape == (*self.leading[:1], self.keys) and len(self.leading) > 1:
             what += f" (of keys for each sequence of a batch: {name}[:, None, None, :])"
@@ -174,7 +174,7 @@ class Problem:
         return _arrays.aligned(array if array.ndim > 1 else np.atleast_2d(array))
 
 
-def rows(given: tuple[ArrayLike, ...]) -> tuple[NDArray[Any], ...]:
+def checked_data(given: tuple[ArrayLike, ...]) -> tuple[NDArray[Any], ...]:
     """Return data of one dtype whose features stand side by side, and that fit each other."""
     if _core.rows_fit_plainly(given):  # as they are, almost always
         return cast("tuple[NDArray[Any], ...]", given)
@@ -246,14 +246,14 @@ def _leading_axes(arrays: tuple[NDArray[Any], ...]) -> tuple[int, ...]:
         raise ValueError(msg) from None
 
 
-def visible(
+def checked_mask(
     mask: ArrayLike, hint: str = "; what is added to the scores is bias"
 ) -> NDArray[np.bool_]:
     """Return which keys each query sees."""
     return _arrays.boolean_mask(mask, "a query sees a key", hint)
 
 
-def additive(bias: ArrayLike, *, wide: bool) -> NDArray[Any]:
+def checked_bias(bias: ArrayLike, *, wide: bool) -> NDArray[Any]:
     """Return a bias in float64 or float32, as is computed with; a finite number stays one."""
     array = _floats("bias", bias)
     computed = (_FLOAT64 if wide else _FLOAT32)[0]
@@ -282,7 +282,7 @@ def _floats(name: str, values: object) -> NDArray[Any]:
     array = _arrays.converted(name, values, "a number or an array of numbers")
     if array.dtype.kind in "iu":
         return array.astype(np.float64)
-    if _arrays.is_real_float(array.dtype) or array.dtype.name == "bfloat16":
+    if _arrays.is_float(array.dtype):
         return array
     msg = f"{name} must be real numbers, got dtype {array.dtype}"
     if array.dtype == np.bool_ and name == "bias":

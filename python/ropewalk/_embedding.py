@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ropewalk import _arrays, _options, _results
 
-Measure = Literal["inner", "cosine", "euclidean"]
+Measure = Literal["cosine", "inner", "euclidean"]
 
 
 def embed(
@@ -181,7 +181,7 @@ def similarity(a: ArrayLike, b: ArrayLike, /, *, measure: Measure = "cosine") ->
            [1.225, 1.269, 0.   ]])
     """
     first, second = _arrays.data("a", a), _arrays.data("b", b)
-    _options.choice("measure", measure, ("cosine", "inner", "euclidean"))
+    _options.choice("measure", measure, get_args(Measure))
     if first.shape[-1] != second.shape[-1]:
         msg = f"a and b must have as many features, got {first.shape[-1]} and {second.shape[-1]}"
         raise ValueError(msg)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -26,8 +26,6 @@ _SINE_FIRST: Order = "sin-cos"
 
 # Stores that pass the cache by pay from here on, and only into memory that has been touched.
 STREAMED_BYTES = {8: 32 << 20, 4: 64 << 20, 2: 64 << 20}  # by the bytes of an element
-
-LARGEST_GRID_AXES = 63  # an array of NumPy has 64 dimensions, and one holds the coordinates
 
 
 def integer_encoding(
@@ -304,7 +302,7 @@ def sinusoidal_encoding(
 
 def _is_sine_first(order: Order) -> bool:
     if order is not _SINE_FIRST:  # which it is, as a literal
-        _options.choice("order", order, (_SINE_FIRST, "cos-sin"))
+        _options.choice("order", order, get_args(Order))
     return order == _SINE_FIRST
 
 
@@ -515,8 +513,8 @@ def grid_positions(
         msg = f"shape must be a sequence of integers, got {shape!r}"
         raise TypeError(msg)
     sizes = [_options.context_length("each length of shape", n) for n in shape]
-    if not 1 <= len(sizes) <= LARGEST_GRID_AXES:
-        msg = f"shape must have 1 to {LARGEST_GRID_AXES} axes, got {len(sizes)}"
+    if not 1 <= len(sizes) < _arrays.MOST_AXES:  # one axis is of the coordinates
+        msg = f"shape must have 1 to {_arrays.MOST_AXES - 1} axes, got {len(sizes)}"
         raise ValueError(msg)
     if normalise is not None:
         _options.choice("normalise", normalise, ("separate", "min", "max"))

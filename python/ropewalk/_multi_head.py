@@ -25,22 +25,22 @@ def split_heads(x: ArrayLike, heads: int, /) -> NDArray[Any]:
 
     Parameters
     ----------
-    x : array_like, shape (..., length, heads * dim)
+    x : array_like of shape (..., length, heads * dim)
         float64, float32, float16 or bfloat16; integers become float64.
     heads : int
         1 or more, and a divisor of the features.
 
     Returns
     -------
-    ndarray, shape (..., heads, length, dim)
+    ndarray of shape (..., heads, length, dim)
         Head ``h`` holds the features from ``h * dim`` on.
 
     Raises
     ------
-    TypeError
-        For other dtypes, or heads that are no integer.
     ValueError
-        For fewer than two dimensions, or heads that do not divide the features.
+        If there are fewer than two dimensions, or `heads` do not divide the features.
+    TypeError
+        If the dtype is another one, or `heads` is no integer.
 
     See Also
     --------
@@ -48,7 +48,7 @@ def split_heads(x: ArrayLike, heads: int, /) -> NDArray[Any]:
 
     References
     ----------
-    A. Vaswani et al., "Attention Is All You Need", 2017, arXiv:1706.03762, section 3.2.2.
+    Vaswani et al., Attention Is All You Need, 2017, arXiv:1706.03762, section 3.2.2.
 
     Examples
     --------
@@ -67,19 +67,19 @@ def merge_heads(x: ArrayLike, /) -> NDArray[Any]:
 
     Parameters
     ----------
-    x : array_like, shape (..., heads, length, dim)
+    x : array_like of shape (..., heads, length, dim)
         float64, float32, float16 or bfloat16; integers become float64.
 
     Returns
     -------
-    ndarray, shape (..., length, heads * dim)
+    ndarray of shape (..., length, heads * dim)
 
     Raises
     ------
-    TypeError
-        For other dtypes.
     ValueError
-        For fewer than three dimensions.
+        If there are fewer than three dimensions.
+    TypeError
+        If the dtype is another one.
 
     See Also
     --------
@@ -87,7 +87,7 @@ def merge_heads(x: ArrayLike, /) -> NDArray[Any]:
 
     References
     ----------
-    A. Vaswani et al., "Attention Is All You Need", 2017, arXiv:1706.03762, section 3.2.2.
+    Vaswani et al., Attention Is All You Need, 2017, arXiv:1706.03762, section 3.2.2.
 
     Examples
     --------
@@ -131,21 +131,21 @@ def multi_head_attention(
 
     Parameters
     ----------
-    query : array_like, shape (..., query length, features)
-    key : array_like, shape (..., key length, features), optional
+    query : array_like of shape (..., query length, features)
+    key : array_like of shape (..., key length, features), optional
         `query` where it is left out: self-attention. Given, cross-attention.
-    value : array_like, shape (..., key length, features), optional
+    value : array_like of shape (..., key length, features), optional
         `key` where it is left out.
     heads : int
         Heads of the queries, a divisor of the columns of `query_weight`.
-    query_weight : array_like, shape (features, heads * dim)
+    query_weight : array_like of shape (features, heads * dim)
         Multiplied from the right, ``query @ query_weight``: the transpose of what
         ``torch.nn.Linear`` keeps.
-    key_weight : array_like, shape (features, key heads * dim)
+    key_weight : array_like of shape (features, key heads * dim)
         Key heads may be fewer: what the columns hold, in heads as wide as those of the queries,
         and a divisor of `heads`.
-    value_weight : array_like, shape (features, key heads * value dim)
-    output_weight : array_like, shape (heads * value dim, any), optional
+    value_weight : array_like of shape (features, key heads * value dim)
+    output_weight : array_like of shape (heads * value dim, any), optional
         Without it the merged heads are the result.
     query_bias, key_bias, value_bias, output_bias : array_like, optional
         Added after each projection, as long as its columns.
@@ -166,16 +166,16 @@ def multi_head_attention(
 
     Returns
     -------
-    ndarray, shape (..., query length, columns of the output weight)
+    ndarray of shape (..., query length, columns of the output weight)
         Of the dtype that data and weights have together by `numpy.result_type`.
 
     Raises
     ------
-    TypeError
-        For dtypes or options that `attention` does not take.
     ValueError
-        For shapes of weights that do not fit, positions without `rotary`, and all that `attention`
-        and `rotate` refuse.
+        If the shape of a weight does not fit, there are positions and no `rotary`, or `attention`
+        or `rotate` refuses a value.
+    TypeError
+        If `attention` does not take a dtype or an option.
 
     See Also
     --------
@@ -194,9 +194,9 @@ def multi_head_attention(
 
     References
     ----------
-    A. Vaswani et al., "Attention Is All You Need", 2017, arXiv:1706.03762, section 3.2.2. Grouped
-    heads: J. Ainslie et al., "GQA", 2023, arXiv:2305.13245. Rotation: J. Su et al., "RoFormer",
-    2021, arXiv:2104.09864, equation 16.
+    Vaswani et al., Attention Is All You Need, 2017, arXiv:1706.03762, section 3.2.2. Grouped heads:
+    Ainslie et al., GQA, 2023, arXiv:2305.13245. Rotation: Su et al., RoFormer, 2021,
+    arXiv:2104.09864, equation 16.
 
     Examples
     --------
@@ -277,8 +277,8 @@ def multi_head_attention_weights(
 
     Parameters
     ----------
-    query : array_like, shape (..., query length, features)
-    key : array_like, shape (..., key length, features), optional
+    query : array_like of shape (..., query length, features)
+    key : array_like of shape (..., key length, features), optional
         As in `multi_head_attention`.
     heads, query_weight, key_weight, query_bias, key_bias, rotary, positions, key_positions
         As in `multi_head_attention`.
@@ -287,11 +287,11 @@ def multi_head_attention_weights(
 
     Returns
     -------
-    ndarray, shape (..., heads, query length, key length)
+    ndarray of shape (..., heads, query length, key length)
 
     Raises
     ------
-    TypeError, ValueError
+    ValueError, TypeError
         As `multi_head_attention`.
 
     See Also
@@ -300,7 +300,7 @@ def multi_head_attention_weights(
 
     References
     ----------
-    A. Vaswani et al., "Attention Is All You Need", 2017, arXiv:1706.03762, section 3.2.2.
+    Vaswani et al., Attention Is All You Need, 2017, arXiv:1706.03762, section 3.2.2.
 
     Examples
     --------
@@ -484,8 +484,7 @@ def first_positions(offset: ArrayLike, heads: tuple[int, ...]) -> NDArray[np.int
 
     They are one number, or where there is a batch an array of its shape.
     """
-    largest = _options.LARGEST_POSITION
-    first = _arrays.integers("offset", offset, -largest, largest)
+    first = _arrays.offsets(offset)
     leading = heads[:-3] or (1,)  # as attention has it
     _arrays.check_broadcast("offset", first.shape, leading, "the axes before those of heads")
     if not first.ndim:

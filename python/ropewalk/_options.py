@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Iterator, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -16,7 +16,7 @@ LARGEST_POSITION = 2**53
 LARGEST_DIM = 2**20
 _LARGEST_WINDOW = 2**62  # more than any two positions are apart, and no overflow beside one
 Lang = Literal["en", "ja"]
-LANGUAGES = ("en", "ja")
+LANGUAGES = get_args(Lang)
 Pairing = Literal["interleaved", "half"]
 Window = tuple[int | None, int | None]
 Precision = Literal["float64", "bfloat16", "bfloat16x3"]

@@ -37,7 +37,7 @@ def table_dtype(dtype: DTypeLike | None, out: NDArray[Any] | None) -> np.dtype[A
 
 
 def _checked_dtype(name: str, dtype: np.dtype[Any]) -> np.dtype[Any]:
-    if _arrays.is_real_float(dtype) or dtype.name == "bfloat16":
+    if _arrays.is_float(dtype):
         if dtype.isnative:
             return dtype
         msg = f"{name} must be in native byte order, got {dtype.str}"

@@ -28,7 +28,7 @@ def softmax(
 
     Parameters
     ----------
-    x : array_like, shape (..., n, ...)
+    x : array_like of shape (..., n, ...)
         Logits: float64, float32, float16 or bfloat16; integers become float64. An element that is
         -inf when scaled weighs nothing.
     axis : int, default -1
@@ -42,8 +42,8 @@ def softmax(
         Compute float32 and half types in float64, and round at the end, half types by way of
         float32.
     out : ndarray, optional
-        Where the result goes: of the shape and dtype of the result; `x` itself, or memory that
-        shares none with the arguments.
+        Where to write: of the shape and dtype of the result, any strides; `x` itself, or memory
+        that shares none with the arguments.
 
     Returns
     -------
@@ -53,11 +53,11 @@ def softmax(
 
     Raises
     ------
-    TypeError
-        For dtypes other than those named, an axis that is no integer, a mask that is not boolean.
     ValueError
-        For an axis that `x` does not have, a scale that is not finite, a mask that does not fit
-        `x`, another precision, or an `out` that does not fit.
+        If `x` has no such axis, `scale` is not finite, `mask` or `out` does not fit `x`, or
+        `precision` is another one.
+    TypeError
+        If the dtype is none of those named, `axis` is no integer, or `mask` is not boolean.
 
     See Also
     --------
@@ -123,7 +123,7 @@ def logsumexp(x: ArrayLike, /, *, axis: int = -1, mask: ArrayLike | None = None)
 
     Parameters
     ----------
-    x : array_like, shape (..., n, ...)
+    x : array_like of shape (..., n, ...)
         Float64, float32, float16 or bfloat16; integers become float64.
     axis : int, default -1
         The axis to sum over, which the result does not have.
@@ -138,10 +138,10 @@ def logsumexp(x: ArrayLike, /, *, axis: int = -1, mask: ArrayLike | None = None)
 
     Raises
     ------
-    TypeError
-        For dtypes other than those named, an axis that is no integer, a mask that is not boolean.
     ValueError
-        For an axis that `x` does not have, or a mask that does not fit `x`.
+        If `x` has no such axis, or `mask` does not fit `x`.
+    TypeError
+        If the dtype is none of those named, `axis` is no integer, or `mask` is not boolean.
 
     See Also
     --------

@@ -54,7 +54,7 @@ def test_in_the_stored_order_hands_run_clockwise_from_the_top(ax: Axes) -> None:
 
 
 def test_an_unknown_order_is_refused(ax: Axes) -> None:
-    with pytest.raises(ValueError, match="order must be one of 'cos-sin', 'sin-cos', got 'sin'"):
+    with pytest.raises(ValueError, match="order must be one of 'sin-cos', 'cos-sin', got 'sin'"):
         rw.plot.clock_hands(np.zeros((2, 2)), order="sin", ax=ax)
 
 

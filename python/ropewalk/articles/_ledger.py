@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from decimal import ROUND_DOWN, ROUND_HALF_EVEN, Context, Decimal, localcontext
 from functools import cache
 from importlib.resources import files
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,6 @@ Mode = Literal["exact", "round-half-even", "truncate", "wrong", "illustrative"]
 Verdict = Literal["reproduced", "rounded differently", "wrong", "illustrative", "not a theorem"]
 
 ARTICLES = ("000", "001", "002", "003", "004")
-KINDS = ("F", "V", "G", "C", "S", "N", "E")
 
 # What becomes of a printed value by the rounding that leads to it.
 VERDICTS: Mapping[str, Verdict] = {
@@ -191,7 +190,7 @@ def ledger(
     if article is not None:
         _options.choice("article", article, ARTICLES)
     if kind is not None:
-        _options.choice("kind", kind, KINDS)
+        _options.choice("kind", kind, get_args(Kind))
     _options.choice("lang", lang, LANGUAGES)
     return tuple(
         entry

@@ -24,8 +24,7 @@ def relative_positions(
     if offset is None and queries != keys:
         msg = f"offset must be given {_options.which_offset(queries, keys)}"
         raise ValueError(msg)
-    largest = _options.LARGEST_POSITION
-    offsets = _arrays.integers("offset", 0 if offset is None else offset, -largest, largest)
+    offsets = _arrays.offsets(0 if offset is None else offset)
     # Memory that cannot be had is refused before any of it is written.
     result = _results.empty((*offsets.shape, queries, keys), np.dtype(np.bool_))
     line = np.arange(-queries, keys if result.size else 1 - queries)

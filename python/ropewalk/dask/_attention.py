@@ -54,13 +54,13 @@ def attention(
 
     Parameters
     ----------
-    query : dask.array.Array, shape (..., query length, dim)
-    key : dask.array.Array, shape (..., key length, dim)
-    value : dask.array.Array, shape (..., key length, value dim)
+    query : dask.array.Array of shape (..., query length, dim)
+    key : dask.array.Array of shape (..., key length, dim)
+    value : dask.array.Array of shape (..., key length, value dim)
         As in `ropewalk.attention`, in any chunks. A chunk of queries and a chunk of keys and values
         are what a task holds. Features are brought into one chunk, and so are heads that share
         keys, where no chunk of keys would do for a chunk of queries.
-    mask, bias : dask.array.Array or array_like, shape (..., query length, key length), optional
+    mask, bias : dask.array.Array or array_like of shape (..., query length, key length), optional
         As in `ropewalk.attention`. Read in the chunks of queries and keys.
     causal, offset, window, slopes, key_lengths, scale, softcap, sinks, precision
         As in `ropewalk.attention`: numbers, or small arrays that are not in chunks.
@@ -70,12 +70,12 @@ def attention(
 
     Returns
     -------
-    dask.array.Array, shape (..., query length, value dim)
+    dask.array.Array of shape (..., query length, value dim)
         In the chunks of the queries. Of the dtype of `ropewalk.attention`.
 
     Raises
     ------
-    TypeError, ValueError
+    ValueError, TypeError
         As `ropewalk.attention`, at once. ValueError also for arrays whose chunks have sizes that
         Dask does not know.
 
@@ -103,8 +103,7 @@ def attention(
 
     References
     ----------
-    M. N. Rabe, C. Staats, "Self-attention Does Not Need O(n^2) Memory", 2021, arXiv:2112.05682,
-    section 3.
+    Rabe and Staats, Self-attention Does Not Need O(n^2) Memory, 2021, arXiv:2112.05682, section 3.
 
     Examples
     --------
@@ -285,8 +284,8 @@ def _attended(
     # That of the whole is in the range of offsets, and that of a part may lie beyond it.
     offset = cast("NDArray[np.int64]", problem.offset)
     problem.offset = np.asarray(offset + (int(first_query[0]) - begin))
-    output, _ = problem.result(None)
-    lse = problem.lse()
+    output, _ = problem.empty_output(None)
+    lse = problem.empty_lse()
     with rw.num_threads(1):
         problem.attend(output=output, lse=lse)
     return _part(output, lse)[..., None, None, None]

@@ -42,8 +42,8 @@ def multi_head_attention(
 
     Parameters
     ----------
-    query : dask.array.Array, shape (..., query length, features)
-    key, value : dask.array.Array, shape (..., key length, features), optional
+    query : dask.array.Array of shape (..., query length, features)
+    key, value : dask.array.Array of shape (..., key length, features), optional
         As in `ropewalk.multi_head_attention`, in any chunks; features are brought into one.
     heads : int
         As in `ropewalk.multi_head_attention`.
@@ -59,12 +59,12 @@ def multi_head_attention(
 
     Returns
     -------
-    dask.array.Array, shape (..., query length, columns of the output weight)
+    dask.array.Array of shape (..., query length, columns of the output weight)
         In the chunks of the queries. Of the dtype of `ropewalk.multi_head_attention`.
 
     Raises
     ------
-    TypeError, ValueError
+    ValueError, TypeError
         As `ropewalk.multi_head_attention`, `rotate` and `attention`.
 
     See Also
@@ -78,7 +78,7 @@ def multi_head_attention(
 
     References
     ----------
-    A. Vaswani et al., "Attention Is All You Need", 2017, arXiv:1706.03762, section 3.2.2.
+    Vaswani et al., Attention Is All You Need, 2017, arXiv:1706.03762, section 3.2.2.
 
     Examples
     --------

@@ -216,7 +216,7 @@ def attention(
 
     Parameters
     ----------
-    weights : array_like, shape (..., query length, key length), or AttentionStages
+    weights : array_like of shape (..., query length, key length), or AttentionStages
         Weights from 0 to 1, such as `ropewalk.attention_weights` returns, each index of the leading
         axes a head, both lengths at most 4096; or the result of `ropewalk.attention_stages`, to
         step through its stages.
@@ -224,10 +224,10 @@ def attention(
         The queries, and the keys too where they are as many; numbers unless given.
     key_tokens : sequence of str, optional
         The keys.
-    value : array_like, shape (..., key length, value dim), optional
+    value : array_like of shape (..., key length, value dim), optional
         Values, finite in float32; leading axes broadcast to those of `weights`. They add the stage
         "output", and the polygon where they have two features.
-    mask : array_like of bool, shape (..., query length, key length), optional
+    mask : array_like of bool of shape (..., query length, key length), optional
         A mask to switch on and off, True where a query sees a key.
     offset : int, optional
         Position of the first query minus that of the first key, as in `ropewalk.attention`. 0 where
@@ -244,11 +244,11 @@ def attention(
 
     Raises
     ------
-    TypeError
-        For arguments of the wrong kind.
     ValueError
         If a shape does not fit, a weight lies outside of 0 to 1, a value is not finite in float32,
         or tokens are not as many as needed.
+    TypeError
+        If an argument is of the wrong kind.
 
     See Also
     --------
@@ -289,7 +289,7 @@ def attention(
         key_tokens = tokens
     if offset is not None:
         offset = _options.integer("offset", offset)
-        _arrays.integers("offset", offset, -_options.LARGEST_POSITION, _options.LARGEST_POSITION)
+        _arrays.offsets(offset)
     return AttentionView(
         given,
         _labels("tokens", tokens, rows),

@@ -178,9 +178,9 @@ def encoding(
     Raises
     ------
     TypeError
-        For arguments of the wrong kind.
+        If an argument is of the wrong kind.
     ValueError
-        For arguments out of range.
+        If an argument is out of range.
 
     See Also
     --------

@@ -133,7 +133,7 @@ def rotation(
     Raises
     ------
     TypeError
-        For arguments of the wrong kind.
+        If an argument is of the wrong kind.
     ValueError
         If a shape does not fit, a vector is zero or not finite, or a number is out of range.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from decimal import Decimal, localcontext
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -112,7 +112,7 @@ def axial(
     """
     dim, base = _options.even_dim(dim), _options.positive_number("base", base)
     pairs = dim // 2
-    _options.choice("layout", layout, ("restarted", "dealt", "alternating"))
+    _options.choice("layout", layout, get_args(Layout))
     if sections is None:
         axes = _axes(2 if axes is None else axes)
         if pairs % axes:

@@ -210,9 +210,7 @@ def principal_plane(points: ArrayLike, /) -> NDArray[np.float64]:
 def as_reals(name: str, values: ArrayLike) -> NDArray[np.float64]:
     """Return finite data."""
     array = _arrays.data(name, values).astype(np.float64)
-    if not np.isfinite(array).all():
-        msg = f"{name} must be finite, got {array[~np.isfinite(array)][0]}"
-        raise ValueError(msg)
+    _arrays.check_finite(name, array)
     return array
 
 

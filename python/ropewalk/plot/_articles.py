@@ -23,12 +23,13 @@ from ropewalk import (
     similarity,
     sinusoidal_encoding,
 )
+from ropewalk._encodings import Order
 from ropewalk._options import Lang
 from ropewalk.articles._ledger import ARTICLES
 from ropewalk.plot import _canvas, _ladder, _plane, _properties, _vectors
 from ropewalk.plot._arrows import attention_arrows
 from ropewalk.plot._attention import attention_weights as weights_map
-from ropewalk.plot._clocks import Order, clock_hands
+from ropewalk.plot._clocks import clock_hands
 from ropewalk.plot._diagram import transformer
 from ropewalk.plot._matrices import matrix_product
 from ropewalk.plot._rotation import rotation

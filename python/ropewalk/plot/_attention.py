@@ -14,7 +14,7 @@ from matplotlib.colors import ListedColormap, Normalize
 from numpy.typing import ArrayLike, NDArray
 
 from ropewalk import AttentionStages
-from ropewalk._attention_problem import visible
+from ropewalk._attention_problem import checked_mask
 from ropewalk._options import Lang
 from ropewalk.geometry._contraction import as_weights
 from ropewalk.plot import _canvas, _maps
@@ -261,7 +261,7 @@ def attention_mask(
     >>> ax.get_title()
     'causal'
     """
-    maps = _titled_maps("mask", mask, partial(visible, hint=""), lang)
+    maps = _titled_maps("mask", mask, partial(checked_mask, hint=""), lang)
     names = [_names(values.shape, tokens, key_tokens) for _, values in maps]
     panels = _canvas.panels(
         ax, len(maps), lang, lambda: _panels([values.shape for _, values in maps])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, get_args
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -11,11 +11,10 @@ from matplotlib.patches import Circle
 from numpy.typing import ArrayLike, NDArray
 
 from ropewalk import _options
+from ropewalk._encodings import Order
 from ropewalk._options import Lang
 from ropewalk.plot import _canvas
 from ropewalk.plot._canvas import COLOURS
-
-Order = Literal["cos-sin", "sin-cos"]
 
 IN_A_ROW = 4
 BETWEEN_CENTRES = 3.2  # in radii
@@ -88,7 +87,7 @@ def clock_hands(
     if values.shape[1] % 2:
         msg = f"table must have an even number of columns, got {values.shape[1]}"
         raise ValueError(msg)
-    _options.choice("order", order, ("cos-sin", "sin-cos"))
+    _options.choice("order", order, get_args(Order))
     across_and_up = [1, 0] if order == "cos-sin" else [0, 1]
     pairs = values.shape[1] // 2
     default = [_canvas.words("pair {}", lang, pair) for pair in range(pairs)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import floor, log10
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 from matplotlib import colormaps
@@ -121,7 +121,7 @@ def heatmap(
     ['0.73', '0.27', '0.50', '0.50']
     """
     shown, hidden = _matrix(values)
-    _options.choice("kind", kind, ("encoding", "attention", "matrix"))
+    _options.choice("kind", kind, get_args(Kind))
     down, across = (np.arange(count, dtype=np.float64) for count in shown.shape)
     if kind == "attention" and columns is None and len(across) == len(down):
         columns = rows
