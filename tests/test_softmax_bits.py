@@ -65,6 +65,25 @@ def test_out_may_be_x_or_lie_anyhow(dtype: str, layout: str, axis: int) -> None:
     assert_same_bits(inside, expected)
 
 
+@pytest.mark.parametrize("length", [33, 255, 256, 257, 271, 1000])
+@dtypes
+def test_where_a_row_lies_in_its_lines_changes_no_bit(dtype: str, length: int) -> None:
+    x = rows((3, length), dtype)
+    x[1] *= 30  # of which most shares are next to nothing
+    x[2, ::3] = -np.inf
+    expected = rw.softmax(x.T.copy(), axis=0).T
+    for first in range(0, 128 // x.itemsize, 3):
+        memory = np.full(first + x.size + 40, 7, x.dtype)
+        inside = memory[first : first + x.size].reshape(x.shape)
+        assert rw.softmax(x, out=inside) is inside
+        assert_same_bits(inside, expected)
+        inside[...] = x
+        assert rw.softmax(inside, out=inside) is inside
+        assert_same_bits(inside, expected)
+        assert (memory[:first] == 7).all()
+        assert (memory[first + x.size :] == 7).all()
+
+
 @pytest.mark.parametrize("length", [5000, 65_537, 200_000, 2**20 + 3])
 @dtypes
 def test_long_rows_have_the_bits_of_those_read_part_by_part(dtype: str, length: int) -> None:
