@@ -262,6 +262,7 @@ MORE_AXES: dict[str, Call] = {
     "binary_encoding": lambda x: rw.binary_encoding(x, 4),
     "embed": lambda x: rw.embed(x, ONES),
     "packed_mask": rw.bias.packed_mask,
+    "alibi": lambda x: rw.bias.alibi(x[..., 0], 2),
     "split_heads": lambda x: rw.split_heads(x, 1),
     "multi_head_attention": lambda x: rw.multi_head_attention(
         x, heads=1, query_weight=[[1.0]], key_weight=[[1.0]], value_weight=[[1.0]]

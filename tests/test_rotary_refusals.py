@@ -415,6 +415,8 @@ def test_tables_must_have_one_shape() -> None:
 def test_tables_must_hold_pairs_of_x(pairs: int) -> None:
     table = np.ones((6, pairs))
     message = f"cosines must hold from 1 pair to half the 8 features of x, got {pairs} pairs"
+    if pairs == 8:
+        message += "; tables that hold each pair twice are to be cut to their first half"
     with pytest.raises(ValueError, match=exactly(message)):
         rw.rotate_by(X, table, table)
 

@@ -16,8 +16,43 @@ from ropewalk.frequencies import Frequencies
 
 Rotary = Frequencies | Mapping[str, Any]
 ROTATION = ("base", "frequencies", "pairing", "rotary_dim", "inverse")  # options of rotate
-# A name, data, the weight that projects it, and what is then added.
-Projection = tuple[str, ArrayLike, ArrayLike, ArrayLike | None]
+
+
+class Projection:
+    """Data, the weight that projects them, and what is then added."""
+
+    def __init__(self, name: str, x: ArrayLike, weight: ArrayLike, bias: ArrayLike | None) -> None:
+        self.name = name
+        self.rows = _arrays.data(name, x)
+        self.weight = _arrays.data(f"{name}_weight", weight)
+        self.bias = None if bias is None else _arrays.data(f"{name}_bias", bias)
+        self.arrays = [self.rows, self.weight, *([] if self.bias is None else [self.bias])]
+
+    def of(self, rows: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
+        """Return the projection of rows, which may be others than the data."""
+        _check_length(self.name, rows)
+        *leading, features = rows.shape
+        weight, bias = self.weight, self.bias
+        if weight.ndim != 2 or weight.shape[0] != features:
+            msg = (
+                f"{self.name}_weight must have shape ({features}, columns), a row for each "
+                f"feature, got shape {weight.shape}"
+            )
+            raise ValueError(msg)
+        if bias is not None and bias.shape != weight.shape[1:]:
+            msg = (
+                f"{self.name}_bias must have shape {weight.shape[1:]}, a number for each column of "
+                f"{self.name}_weight, got shape {bias.shape}"
+            )
+            raise ValueError(msg)
+        rows = rows.astype(dtype, copy=False)
+        # One product, where NumPy would make one for each of a batch.
+        if math.prod(leading[:-1]) > 1:
+            rows = rows.reshape(math.prod(leading), features)
+        product: NDArray[Any] = rows @ weight.astype(dtype, copy=False)
+        if bias is not None:
+            product += bias.astype(dtype, copy=False)
+        return product.reshape(*leading, weight.shape[1])
 
 
 def split_heads(x: ArrayLike, heads: int, /) -> NDArray[Any]:
@@ -59,7 +94,9 @@ def split_heads(x: ArrayLike, heads: int, /) -> NDArray[Any]:
            [[2., 3.],
             [6., 7.]]])
     """
-    return _results.copied(_split("x", _with_length("x", x), _heads(heads)))
+    array = _arrays.data("x", x)
+    _check_length("x", array)
+    return _results.copied(_split("x", array, _heads(heads)))
 
 
 def merge_heads(x: ArrayLike, /) -> NDArray[Any]:
@@ -233,14 +270,17 @@ def multi_head_attention(
     if output_weight is None and output_bias is not None:
         msg = "output_bias needs an output_weight, got None"
         raise ValueError(msg)
-    keys = query if key is None else key
-    projections: list[Projection] = [
-        ("query", query, query_weight, query_bias),
-        ("key", keys, key_weight, key_bias),
-        ("value", keys if value is None else value, value_weight, value_bias),
+    query = _arrays.data("query", query)
+    keys = query if key is None else _arrays.data("key", key)
+    projections = [
+        Projection("query", query, query_weight, query_bias),
+        Projection("key", keys, key_weight, key_bias),
+        Projection("value", keys if value is None else value, value_weight, value_bias),
     ]
-    of_output = [] if output_weight is None else [("output", query, output_weight, output_bias)]
-    dtype = _dtype([*projections, *of_output])
+    output = None
+    if output_weight is not None:
+        output = Projection("output", query, output_weight, output_bias)
+    dtype = _dtype(projections if output is None else [*projections, output])
     result = _attended(
         attention,
         projections,
@@ -252,9 +292,9 @@ def multi_head_attention(
         options,
     )
     result = merge_heads(result)
-    if output_weight is not None:
+    if output is not None:
         with np.errstate(all="ignore"):
-            result = _projected("output", result, output_weight, output_bias, result.dtype)
+            result = output.of(result, result.dtype)
     return _narrowed(result, dtype)
 
 
@@ -315,9 +355,10 @@ def multi_head_attention_weights(
             [0.33, 0.33, 0.33],
             [0.25, 0.25, 0.5 ]]])
     """
-    projections: list[Projection] = [
-        ("query", query, query_weight, query_bias),
-        ("key", query if key is None else key, key_weight, key_bias),
+    query = _arrays.data("query", query)
+    projections = [
+        Projection("query", query, query_weight, query_bias),
+        Projection("key", query if key is None else key, key_weight, key_bias),
     ]
     dtype = _dtype(projections)
     weights = _attended(
@@ -357,7 +398,7 @@ def _attended(
         msg = f"unexpected keyword argument {name!r}; the options are {', '.join(known)}"
         raise TypeError(msg)
     computed = computed_dtype(dtype, options)
-    query, key, *values = (_projected(*projection, computed) for projection in projections)
+    query, key, *values = (each.of(each.rows, computed) for each in projections)
     heads = _heads(heads)
     query = _split("query_weight", query, heads)
     width = query.shape[-1]
@@ -393,42 +434,7 @@ def computed_dtype(dtype: np.dtype[Any], options: AttentionOptions) -> np.dtype[
 
 
 def _dtype(projections: Sequence[Projection]) -> np.dtype[Any]:
-    arrays = []
-    for name, x, weight, bias in projections:
-        arrays += [_arrays.data(name, x), _arrays.data(f"{name}_weight", weight)]
-        if bias is not None:
-            arrays.append(_arrays.data(f"{name}_bias", bias))
-    return _arrays.common_dtype(arrays)
-
-
-def _projected(
-    name: str, x: ArrayLike, weight: ArrayLike, bias: ArrayLike | None, dtype: np.dtype[Any]
-) -> NDArray[Any]:
-    rows = _with_length(name, x)
-    matrix = _arrays.data(f"{name}_weight", weight)
-    features = rows.shape[-1]
-    if matrix.ndim != 2 or matrix.shape[0] != features:
-        msg = (
-            f"{name}_weight must have shape ({features}, columns), a row for each feature, got "
-            f"shape {matrix.shape}"
-        )
-        raise ValueError(msg)
-    leading = rows.shape[:-1]
-    rows = rows.astype(dtype, copy=False)
-    if math.prod(leading[:-1]) > 1:  # one product, where NumPy would make one for each of a batch
-        rows = rows.reshape(math.prod(leading), features)
-    product: NDArray[Any] = rows @ matrix.astype(dtype, copy=False)
-    result = product.reshape(*leading, matrix.shape[1])
-    if bias is not None:
-        more = _arrays.data(f"{name}_bias", bias)
-        if more.shape != matrix.shape[1:]:
-            msg = (
-                f"{name}_bias must have shape {matrix.shape[1:]}, a number for each column of "
-                f"{name}_weight, got shape {more.shape}"
-            )
-            raise ValueError(msg)
-        result += more.astype(dtype, copy=False)
-    return result
+    return _arrays.common_dtype([array for each in projections for array in each.arrays])
 
 
 def _turned(
@@ -457,9 +463,10 @@ def _turned(
             positions = np.stack([positions] * axes, axis=-1)
     if positions is not None:
         _, shape = _arrays.positions(name, positions, axes)
-        of, x, *_ = projection
-        on_axes = (axes,) if axes > 1 else ()
-        _arrays.check_rows_fit(name, shape, np.shape(x), on_axes, each="coordinates", of=of)
+        on_axes, of = (axes,) if axes > 1 else (), projection.name
+        _arrays.check_rows_fit(
+            name, shape, projection.rows.shape, on_axes, each="coordinates", of=of
+        )
         if len(shape) > 1 and heads.ndim > 3:  # all heads share them
             positions = np.expand_dims(positions, len(shape) - 1)
     return rotate(heads, positions, **options)
@@ -496,12 +503,10 @@ def _heads(heads: object) -> int:
     return _options.integer_between("heads", heads, 1, _options.LARGEST_DIM)
 
 
-def _with_length(name: str, x: ArrayLike) -> NDArray[Any]:
-    array = _arrays.data(name, x)
+def _check_length(name: str, array: NDArray[Any]) -> None:
     if array.ndim < 2:
         msg = f"{name} must have shape (..., length, features), got shape {array.shape}"
         raise ValueError(msg)
-    return array
 
 
 def _split(name: str, array: NDArray[Any], heads: int) -> NDArray[Any]:

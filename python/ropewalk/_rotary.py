@@ -395,7 +395,8 @@ def rotate_by(
     cosines, sines : array_like of shape (..., pairs)
         Tables of one shape. The axes before the last one are those that `positions` of `rotate` may
         have: none, one along axis -2 of `x`, or ``x.ndim - 1`` of them, each as long as that of `x`
-        or 1. Converted to the type that is computed in: float64 for float64, else float32.
+        or 1. Converted to the type that is computed in: float64 for float64, else float32. Other
+        libraries keep each pair twice, in two halves: pass the first one.
     pairing : {"interleaved", "half"}, default "interleaved"
         As in `rotate`.
     rotary_dim : int, optional
@@ -465,6 +466,8 @@ def rotate_by(
                 f"cosines must hold from 1 pair to half the {data.shape[-1]} features of x, got "
                 f"{cosine_table.shape[-1]} pairs"
             )
+            if width == 2 * data.shape[-1]:
+                msg += "; tables that hold each pair twice are to be cut to their first half"
             raise ValueError(msg)
     elif _arrays.rotary_width(data, rotary_dim) != width:
         msg = f"rotary_dim must be {width}, twice the pairs of cosines, got {rotary_dim}"

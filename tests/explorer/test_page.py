@@ -188,6 +188,13 @@ def test_a_page_is_saved_as_html_alone(tmp_path: Path, name: str) -> None:
         VIEWS["rotation"]().save(tmp_path / name)
 
 
+@pytest.mark.parametrize("path", [None, 3, b"view.html"])
+def test_a_page_is_saved_where_a_path_says(path: Any) -> None:
+    message = f"path must be a string or a path, got {path!r}"
+    with pytest.raises(TypeError, match=f"^{re.escape(message)}$"):
+        VIEWS["rotation"]().save(path)
+
+
 def test_nothing_in_the_page_asks_for_a_file_or_a_network() -> None:
     assert not re.search(r"https?:(?!//www\.w3\.org/2000/svg)", MODULE + STYLE)
     assert not re.search(r"\bimport\b|\bfetch\b|innerHTML|url\(h", MODULE)

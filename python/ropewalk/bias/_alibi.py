@@ -7,7 +7,7 @@ from decimal import Decimal, localcontext
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ropewalk import _arrays, _options
+from ropewalk import _arrays, _options, _results
 from ropewalk.bias._distances import matrices, relative_positions
 from ropewalk.frequencies._frequencies import DIGITS
 
@@ -135,6 +135,7 @@ def alibi(
     _options.refuse_heads(slopes)
     steepness = _arrays.finite_reals("slopes", slopes).astype(np.float64)
     positions, lengths = relative_positions(query_length, key_length, offset)
+    _results.check_axes(positions.ndim + steepness.ndim + 1)
     distances = np.abs(np.expand_dims(positions, tuple(range(-steepness.ndim - 1, -1))))
     with np.errstate(all="ignore"):
         products = steepness[..., None] * -distances

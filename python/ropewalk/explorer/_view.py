@@ -146,12 +146,18 @@ body {{ margin: 1rem; background: light-dark(#ffffff, #14181d); }}
         ------
         ValueError
             If the name has another ending.
+        TypeError
+            If `path` is no text and no path.
 
         Notes
         -----
         The page holds every head and stage, in six bytes a number.
         """
-        target = Path(path)
+        try:
+            target = Path(path)
+        except TypeError:
+            msg = f"path must be a string or a path, got {path!r}"
+            raise TypeError(msg) from None
         if target.suffix != ".html":
             msg = f"path must end in .html (SVG and PNG are saved in the view), got {target.name!r}"
             raise ValueError(msg)
