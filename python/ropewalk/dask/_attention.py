@@ -17,6 +17,7 @@ from ropewalk._attention_problem import Problem
 from ropewalk._options import Precision, Window
 from ropewalk.dask._chunks import (
     Chunks,
+    Labels,
     aligned,
     common_dtype,
     in_chunks,
@@ -139,32 +140,10 @@ def attention(
     for name in small.keys() & {"offset", "key_lengths"}:
         small[name] = small[name].astype(np.int64)
 
-    # Every array has labels for its axes, aligned right as they broadcast.
+    arrays |= of_scores | {name: da.asarray(array) for name, array in small.items()}
+    arrays, labels, chunks = _in_common_chunks(problem, arrays)
     leading = leading_axes(len(problem.leading))
     scores = [*leading, "queries", "keys"]
-    batch = leading[:-1] if len(leading) > 1 else leading
-    labels = {
-        "query": [*leading, "queries", "features"],
-        "key": [*leading, "keys", "features"],
-        "value": [*leading, "keys", "values"],
-        "mask": scores,
-        "bias": scores,
-        "slopes": leading,
-        "sinks": leading,
-        "offset": batch,
-        "key_lengths": batch,
-    }
-    chunks: dict[str, Chunks] = {
-        label: leading_chunks(axis, length, arrays.values())
-        for axis, (label, length) in enumerate(
-            zip(leading, problem.leading, strict=True), start=-2 - len(leading)
-        )
-    }
-    chunks |= {"queries": not_empty(query.chunks[-2]), "keys": not_empty(key.chunks[-2])}
-    chunks |= {"features": query.shape[-1:], "values": value.shape[-1:]}
-    arrays |= of_scores | {name: da.asarray(array) for name, array in small.items()}
-    labels = {name: labels[name][-x.ndim :] if x.ndim else [] for name, x in arrays.items()}
-    arrays = {name: aligned(x, labels[name], chunks) for name, x in arrays.items()}
 
     # Hidden pairs of chunks are planned with all others, and fall away as nothing asks for them.
     queries, keys = ([*itertools.accumulate(chunks[n], initial=0)] for n in ("queries", "keys"))
@@ -205,6 +184,40 @@ def attention(
         new_axes={"values": value.shape[-1]},
         meta=np.empty((0,) * len(scores), dtype),
     )
+
+
+def _in_common_chunks(
+    problem: Problem, given: dict[str, da.Array]
+) -> tuple[dict[str, da.Array], dict[str, Labels], dict[str, Chunks]]:
+    """Return arrays in chunks that fit each other, the names of their axes, and their chunks."""
+    leading = leading_axes(len(problem.leading))
+    scores = [*leading, "queries", "keys"]
+    batch = leading[:-1] if len(leading) > 1 else leading
+    named = {
+        "query": [*leading, "queries", "features"],
+        "key": [*leading, "keys", "features"],
+        "value": [*leading, "keys", "values"],
+        "mask": scores,
+        "bias": scores,
+        "slopes": leading,
+        "sinks": leading,
+        "offset": batch,
+        "key_lengths": batch,
+    }
+    data = [given[name] for name in ("query", "key", "value")]
+    query, key, value = data
+    chunks: dict[str, Chunks] = {
+        label: leading_chunks(axis, length, data)
+        for axis, (label, length) in enumerate(
+            zip(leading, problem.leading, strict=True), start=-2 - len(leading)
+        )
+    }
+    chunks |= {"queries": not_empty(query.chunks[-2]), "keys": not_empty(key.chunks[-2])}
+    chunks |= {"features": query.shape[-1:], "values": value.shape[-1:]}
+    # Aligned right, as they broadcast.
+    labels = {name: named[name][-x.ndim :] if x.ndim else [] for name, x in given.items()}
+    arrays = {name: aligned(x, labels[name], chunks) for name, x in given.items()}
+    return arrays, labels, chunks
 
 
 def _seen_chunks(problem: Problem, begin: int, end: int, edges: list[int]) -> tuple[int, int]:
