@@ -1,4 +1,4 @@
-"""What all tests share: the report header, the profile of hypothesis, a seeded generator."""
+"""What tests share: header, profile of hypothesis, generator, other interpreters, a browser."""
 
 import os
 import pickle

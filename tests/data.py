@@ -1,4 +1,4 @@
-"""Data of every dtype, in every pairing, and bits that are compared."""
+"""Data of every dtype, in every pairing, bits that are compared, and how bright a colour is."""
 
 from typing import Any
 

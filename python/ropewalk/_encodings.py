@@ -24,7 +24,7 @@ from ropewalk.frequencies._standard import given_or_standard
 Order = Literal["sin-cos", "cos-sin"]
 _SINE_FIRST: Order = "sin-cos"
 
-# Stores that pass the cache by pay from here on, and only into memory that has been touched.
+# From here on it pays to let stores pass the cache by.
 STREAMED_BYTES = {8: 32 << 20, 4: 64 << 20, 2: 64 << 20}  # by the bytes of an element
 
 
@@ -286,7 +286,7 @@ def sinusoidal_encoding(
     rows, shape = _arrays.positions("positions", positions, turning.axes)
     dtype = _results.table_dtype(dtype, out)
     result, core = _results.result(out, (*shape, 2 * len(turning)), dtype, positions, rows)
-    streamed = _results.streams(core, out, threads, least=STREAMED_BYTES[dtype.itemsize])
+    streamed = _results.prepare_streaming(core, out, threads, least=STREAMED_BYTES[dtype.itemsize])
     _core.fill_sinusoidal(
         turning._turns,
         rows,

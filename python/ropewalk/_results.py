@@ -11,7 +11,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from ropewalk import _arrays, _core
 
-# Two arrays of so many bytes leave no third cache much of either.
+# A source and a target of this size together no longer fit the third cache.
 STREAMED_BYTES = 12 << 20
 _FLOAT64 = np.dtype(np.float64)
 
@@ -49,7 +49,7 @@ def _checked_dtype(name: str, dtype: np.dtype[Any]) -> np.dtype[Any]:
 def empty(shape: tuple[int, ...], dtype: np.dtype[Any] = _FLOAT64) -> NDArray[Any]:
     """Return a new array, or say that no memory holds it.
 
-    Where it is large its memory is kept when it is gone.
+    Memory of large arrays is kept for the next ones when they are gone.
     """
     try:
         if _core.large_bytes <= math.prod(shape) * dtype.itemsize <= sys.maxsize:
@@ -156,7 +156,7 @@ def _same_memory(a: NDArray[Any], b: NDArray[Any]) -> bool:
     return a is b or (a.ctypes.data == b.ctypes.data and all(x == y for x, y in moves))
 
 
-def streams(
+def prepare_streaming(
     target: NDArray[Any],
     out: NDArray[Any] | None,
     threads: int,
@@ -164,10 +164,10 @@ def streams(
     source: NDArray[Any] | None = None,
     least: int | None = None,
 ) -> bool:
-    """Return whether stores to `target`, which is `out` or new, should pass the cache by.
+    """Return whether stores to `target`, which is `out` or new, are to pass the cache by.
 
-    They should from `least` bytes on, but in place, where memory has been touched. New memory is
-    touched here, all at once.
+    They are from `least` bytes on, STREAMED_BYTES unless given, but not in place. That pays where
+    memory has been touched: new memory is touched here, all at once.
     """
     if target is source or target.nbytes < (STREAMED_BYTES if least is None else least):
         return False

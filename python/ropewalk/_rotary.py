@@ -358,7 +358,7 @@ def _rotated(
     result, source, target = _results.row_result("x", data, out, positions, rows)
     if not target.size:
         return result
-    streamed = _results.streams(target, out, threads, source=source)
+    streamed = _results.prepare_streaming(target, out, threads, source=source)
     _core.rotate(
         turning._turns,
         rows,
@@ -478,6 +478,6 @@ def rotate_by(
     result, source, target = _results.row_result("x", data, out, *tables)
     if not target.size:
         return result
-    streamed = _results.streams(target, out, threads, source=source)
+    streamed = _results.prepare_streaming(target, out, threads, source=source)
     _core.rotate_by(cosine_table, sine_table, source, target, interleaved, streamed, threads)
     return _results.filled(result, target)

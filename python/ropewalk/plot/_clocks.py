@@ -99,7 +99,7 @@ def clock_hands(
         centre = np.array([BETWEEN_CENTRES * place, -BETWEEN_ROWS * row])
         tips = values[:, 2 * pair : 2 * pair + 2][:, across_and_up]
         _draw_clock(ax, centre, tips, at, COLOURS[pair % len(COLOURS)])
-        ax.text(centre[0], centre[1] - 1.5, "", ha="center", va="center").set(**titles[pair])
+        ax.text(centre[0], centre[1] - 1.5, "", **_canvas.CENTRED).set(**titles[pair])
     ax.set_aspect("equal")
     ax.set_axis_off()
     return ax

@@ -161,13 +161,11 @@ def _box(
         ax.add_patch(box)
     said = _canvas.words(word, lang)
     weight = _canvas.bold(said) if brought_out else "normal"
-    ax.text(*centre, "", ha="center", va="center", size=size, weight=weight, linespacing=1.1).set(
-        **said
-    )
+    ax.text(*centre, "", **_canvas.CENTRED, size=size, weight=weight, linespacing=1.1).set(**said)
 
 
 def _write(ax: Axes, centre: Point, word: str, lang: Lang) -> None:
-    ax.text(*centre, "", ha="center", va="center", size=9).set(**_canvas.words(word, lang))
+    ax.text(*centre, "", **_canvas.CENTRED, size=9).set(**_canvas.words(word, lang))
 
 
 def _line(ax: Axes, *points: Point) -> None:

@@ -14,7 +14,6 @@ from ropewalk.geometry._points import as_points
 from ropewalk.plot import _canvas
 from ropewalk.plot._canvas import BLUE, CENTRED, FAINT, GREEN, ORANGE, SHADE
 
-LETTER = 0.65  # width of a digit, in sizes of the font
 LARGEST_FONT = 11.0  # of the numbers of a matrix (points)
 
 # Cells between the matrices of a product, and the height of a line written below them.
@@ -101,7 +100,7 @@ def matrix_product(
     box = ax.get_window_extent()
     cell = 72 / ax.figure.dpi * min(box.width / across, box.height / height)
     longest = max(len(_number(x)) for matrix in matrices for x in matrix.flat)
-    size = min(LARGEST_FONT, cell / (LETTER * longest))
+    size = min(LARGEST_FONT, cell / (_canvas.LETTER * longest))
     tops = []
     for matrix, start, label in zip(matrices, starts, names, strict=True):
         top = (tallest - len(matrix)) / 2
@@ -124,7 +123,7 @@ def matrix_product(
         ]
         terms = ["·".join(pair) for pair in zip(*factors, strict=True)]
         written = f"{' + '.join(terms)} = {_number(product[i, j])}"
-        fitting = min(LARGEST_FONT, cell * across / (LETTER * len(written)))
+        fitting = min(LARGEST_FONT, cell * across / (_canvas.LETTER * len(written)))
         y = tallest + 0.3 + LINE * (line + 0.5)
         ax.text(across / 2, y, written, size=fitting, **CENTRED)
     ax.set(aspect="equal", xlim=(-0.3, across + 0.3), ylim=(height - 0.5, -0.9))

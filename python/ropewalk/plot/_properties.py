@@ -78,7 +78,7 @@ def scorecard(card: Scorecard, /, *, ax: Axes | None = None, lang: Lang | None =
             fill = "none" if cell.holds is None else FILLS[cell.holds]
             place = (x - 0.5, y - 0.5)
             ax.add_patch(Rectangle(place, 1, 1, facecolor=fill, edgecolor=ink, linewidth=0.4))
-            text = ax.text(x, y, str(cell), ha="center", va="center", fontsize=8, color=ink)
+            text = ax.text(x, y, str(cell), **_canvas.CENTRED, fontsize=8, color=ink)
             if cell.value is None:
                 text.set(**_canvas.words("not defined", lang))
     ax.set(xlim=(-0.5, len(across) - 0.5), ylim=(len(down) - 0.5, -0.5))

@@ -135,7 +135,7 @@ def rotation(
             scale=1,
             width=0.005,
         )
-        ax.text(x, y - 1.35, "", ha="center", va="center").set(**title)
+        ax.text(x, y - 1.35, "", **_canvas.CENTRED).set(**title)
     right = BETWEEN_CENTRES * (min(len(chosen), IN_A_ROW) - 1)
     ax.set(aspect="equal", xlim=(-1.1, right + 1.1), ylim=(y - 1.6, 1.1))
     ax.set_axis_off()

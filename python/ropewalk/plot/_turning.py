@@ -119,8 +119,8 @@ def rotating_pairs(
         ax.add_patch(Circle((centre[0], centre[1]), 1, fill=False, color="0.55"))
         trails += ax.plot([], [], ".", color=colour, alpha=0.4, markersize=4)
         hands += ax.plot([], [], color=colour, linewidth=2, marker="o", markevery=[1])
-        ax.text(centre[0], centre[1] - 1.35, "", ha="center", va="center").set(**title)
-    said = ax.text(BETWEEN_CENTRES * (columns - 1) / 2, 1.4, "", ha="center", va="center")
+        ax.text(centre[0], centre[1] - 1.35, "", **_canvas.CENTRED).set(**title)
+    said = ax.text(BETWEEN_CENTRES * (columns - 1) / 2, 1.4, "", **_canvas.CENTRED)
     ax.set(
         aspect="equal",
         xlim=(-1.2, BETWEEN_CENTRES * (columns - 1) + 1.2),
