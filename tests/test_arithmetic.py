@@ -1,4 +1,4 @@
-"""Results do not depend on the arithmetic that another library has left the calling thread in."""
+"""What the core computes heeds no arithmetic that another library has left the thread in."""
 
 import ctypes
 import platform
@@ -18,7 +18,7 @@ pytestmark = [
         platform.system() != "Linux" or platform.machine() != "x86_64",
         reason="the arithmetic of a thread is changed by glibc's functions, for x86-64",
     ),
-    pytest.mark.thread_unsafe(reason="has threads of the pool started by one with odd arithmetic"),
+    pytest.mark.thread_unsafe(reason="has a thread call in odd arithmetic"),
 ]
 
 # The control word of vector arithmetic lies behind the 28 bytes of the older unit's.
@@ -61,6 +61,8 @@ CALLS: dict[str, Callable[[], Any]] = {
     "attention": partial(rw.attention, ROWS, ROWS, ROWS, causal=True),
     "attention of subnormals": partial(rw.attention, X, X, X * 1e-310),
     "a few tokens": partial(rw.attention, X[:4], X[:4], X[:4]),
+    "attention and its log-sum-exp": lambda: rw.attention_with_lse(X, X, X)[0],
+    "weights": partial(rw.attention_weights, X, X),
     "one query": partial(rw.attention, ROWS[:, :1], ROWS, ROWS),
     "softmax": partial(rw.softmax, SPREAD),
     "softmax of columns": partial(rw.softmax, ROWS, axis=1),
@@ -74,7 +76,7 @@ CALLS: dict[str, Callable[[], Any]] = {
 @pytest.mark.parametrize("name", CALLS)
 def test_the_arithmetic_of_a_thread_changes_no_bit(name: str, bits: int) -> None:
     expected = CALLS[name]()
-    with rw.num_threads(3), arithmetic(bits):  # which start with that of their maker
+    with rw.num_threads(3), arithmetic(bits):
         found = CALLS[name]()
         repeated = CALLS[name]()
     assert_same_bits(found, expected)

@@ -465,13 +465,15 @@ def test_parts_must_be_numbers(name: str) -> None:
 
 @pytest.mark.parametrize("heads", [4, np.int64(4), np.array(4)], ids=repr)
 def test_a_number_of_heads_is_no_slope(heads: Any) -> None:
-    message = "slopes must be slopes, as bias.alibi_slopes(4) has, got 4"
+    message = "slopes must be slopes, as bias.alibi_slopes has for heads, got 4"
     x = np.ones((4, 3, 2))
     with pytest.raises(ValueError, match=exactly(message)):
         rw.attention(x, x, x, slopes=heads)
     with pytest.raises(ValueError, match=exactly(message)):
         rw.attention_weights(x, x, slopes=heads)
     assert (rw.attention(x, x, x, slopes=1) == rw.attention(x, x, x, slopes=1.0)).all()
+    with pytest.raises(ValueError, match=r"^slopes must be slopes, .* an integer of 16610 bits$"):
+        rw.attention(x, x, x, slopes=10**5000)
 
 
 def test_masked_arrays_are_refused() -> None:

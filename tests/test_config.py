@@ -326,6 +326,17 @@ def test_layers_of_one_rotation_may_be_named() -> None:
     assert named == rw.rotary_from_config(config)
 
 
+@pytest.mark.parametrize(("head", "fraction", "moving"), [(36, 0.25, 4), (8, 0.2, 0)])
+def test_a_proportion_of_pairs_may_be_an_odd_part_of_a_head(
+    head: int, fraction: float, moving: int
+) -> None:
+    rope = {"rope_type": "proportional", "partial_rotary_factor": fraction, "rope_theta": 1e4}
+    config = {"model_type": "llama", "head_dim": head, "rope_parameters": rope}
+    rotary = rw.rotary_from_config(config)
+    assert rotary["rotary_dim"] == head
+    assert np.count_nonzero(rotary["frequencies"].radians) == moving
+
+
 def test_the_width_of_a_head_may_be_kv_channels() -> None:
     config = {"model_type": "jetmoe", "hidden_size": 2048, "num_attention_heads": 32}
     assert rw.rotary_from_config(config | {"kv_channels": 128})["rotary_dim"] == 128

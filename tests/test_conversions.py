@@ -303,7 +303,7 @@ class Convertible:
 
 
 @pytest.mark.parametrize("name", MASKED)
-def test_a_mask_is_not_lost_on_the_way_into_an_array(name: str) -> None:
+def test_the_mask_of_what_turns_itself_into_an_array_is_not_lost(name: str) -> None:
     message = exactly(f"{name} must not be a masked array, whose mask would be lost")
     with pytest.raises(TypeError, match=message):
         MASKED[name](Convertible(HALF_MASKED))

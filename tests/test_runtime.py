@@ -7,6 +7,7 @@ import ast
 import asyncio
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -77,6 +78,65 @@ def test_a_decorated_function_may_call_itself() -> None:
 
     assert again(3) == 2
     assert rw.get_num_threads() == 4
+
+
+def test_threads_may_share_a_limit() -> None:
+    rw.set_num_threads(4)
+    limit, both_inside = rw.num_threads(2), threading.Barrier(2)
+
+    def inside(_: int) -> tuple[int, int]:
+        with limit:
+            both_inside.wait()
+            number = rw.get_num_threads()
+        return number, rw.get_num_threads()
+
+    with ThreadPoolExecutor(2) as pool:
+        assert list(pool.map(inside, range(2))) == [(2, 4)] * 2
+
+
+def test_tasks_may_share_a_limit() -> None:
+    rw.set_num_threads(4)
+    limit = rw.num_threads(2)
+
+    async def inside(turns: int) -> tuple[int, int]:
+        with limit:
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            number = rw.get_num_threads()
+        return number, rw.get_num_threads()
+
+    async def both() -> list[tuple[int, int]]:
+        return list(await asyncio.gather(inside(1), inside(3)))
+
+    assert asyncio.run(both()) == [(2, 4)] * 2
+
+
+def test_blocks_of_generators_leave_no_limit() -> None:
+    rw.set_num_threads(4)
+
+    def inside(n: int) -> Iterator[None]:
+        with rw.num_threads(n):
+            yield
+
+    first, second = inside(2), inside(3)
+    next(first)
+    next(second)
+    del first  # before the one that began later
+    del second
+    assert rw.get_num_threads() == 4
+
+
+def test_what_runs_later_cannot_be_decorated() -> None:
+    def generator() -> Iterator[int]:
+        yield rw.get_num_threads()
+
+    async def coroutine() -> int:
+        return rw.get_num_threads()
+
+    for function in (generator, coroutine):
+        message = f"num_threads must decorate a function whose body runs at once, got {function!r}"
+        with pytest.raises(TypeError, match=f"^{re.escape(message)}$"):
+            rw.num_threads(2)(function)
 
 
 def test_blocks_nest() -> None:

@@ -244,11 +244,11 @@ def test_a_cell_is_short(value: float, text: str) -> None:
         (lambda: signal_to_noise([1.0], [0.0]), "noise must not be 0 everywhere"),
         (
             lambda: fitted_shift([[1.0], [2.0]], 2),
-            "shift must be an integer from 1 to 1, got 2",
+            "shift must be from 1 to 1, below the rows of table, got 2",
         ),
         (
             lambda: fitted_shift([[1.0], [2.0]], 0),
-            "shift must be an integer from 1 to 1, got 0",
+            "shift must be from 1 to 1, below the rows of table, got 0",
         ),
         (lambda: fitted_shift([[1.0, 2.0]]), "table must have two rows or more, got shape (1, 2)"),
         (

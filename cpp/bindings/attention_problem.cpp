@@ -58,12 +58,15 @@ bool rows_fit_plainly(const py::tuple& given) {
     return handles.size() > 1 && fit_plainly(handles);
 }
 
+double scale_of_width(std::int64_t width) {
+    const StandardArithmetic arithmetic;
+    return 1 / std::sqrt(static_cast<double>(width));
+}
+
 // A scale that needs no conversion, and is finite in each type; None is that of the width.
 std::optional<double> plain_scale(const py::handle& scale, std::int64_t dim) {
-    if (scale.is_none()) {
-        const StandardArithmetic arithmetic;
-        return 1 / std::sqrt(static_cast<double>(dim));
-    }
+    if (scale.is_none())
+        return scale_of_width(dim);
     if (!PyFloat_CheckExact(scale.ptr()))
         return {};
     const double number = PyFloat_AS_DOUBLE(scale.ptr());
@@ -261,6 +264,7 @@ py::object attend_plainly(const py::handle& query, const py::handle& key, const 
 
 void register_attention_problem(py::module_& m) {
     m.def("attend_plainly", &attend_plainly);
+    m.def("scale_of_width", &scale_of_width);
     m.def("rows_fit_plainly", &rows_fit_plainly);
     m.def("per_head_fits_plainly", &per_head_fits_plainly);
     m.def("integers_fit_plainly", &integers_fit_plainly);

@@ -24,7 +24,6 @@
 #include <immintrin.h>
 #endif
 
-#include "plans/arithmetic.hpp"
 #include "plans/quota.hpp"
 
 namespace ropewalk {
@@ -267,8 +266,7 @@ class Pool {
 
     void serve(Worker& worker, std::uint64_t seen) {
         go_anywhere();
-        const StandardArithmetic arithmetic; // threads inherit that of their maker
-        for (bool soon = true;;) {           // whether calls follow each other that soon
+        for (bool soon = true;;) { // whether calls follow each other that soon
             const auto called = [&] { return calls_.load(std::memory_order_acquire) != seen; };
             const Clock::time_point since = Clock::now();
             if (soon)

@@ -201,9 +201,10 @@ def refuse_masked(name: str, values: object) -> None:
     level = values if isinstance(values, (list, tuple)) else [values]
     for _ in range(MOST_AXES):  # NumPy refuses lists that are deeper
         kinds = set(map(type, level))
-        others = [value for value in level if type(value) not in _PLAIN_KINDS]
+        others = kinds - _PLAIN_KINDS - {list, tuple}
         # What stands for an array of Dask's is of the kind of its chunks.
-        if any(isinstance(getattr(x, "_meta", x), masked.MaskedArray) for x in others):
+        stand_ins = (getattr(x, "_meta", x) for x in level if type(x) in others) if others else ()
+        if any(isinstance(x, masked.MaskedArray) for x in stand_ins):
             msg = f"{name} must not be a masked array, whose mask would be lost"
             raise TypeError(msg)
         if not any(issubclass(kind, (list, tuple)) for kind in kinds):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any, cast, get_args
 
@@ -54,7 +53,7 @@ class Problem:
         limits: tuple[np.dtype[Any], float, float] = _FLOAT64 if wide else _FLOAT32
         self.computed, self.largest, smallest = limits
 
-        self.scale = 1 / math.sqrt(dim) if scale is None else self._number("scale", scale)
+        self.scale = self._number("scale", _core.scale_of_width(dim) if scale is None else scale)
         self.softcap = 0.0 if softcap is None else self._number("softcap", softcap)
         if softcap is not None and self.softcap < smallest:
             msg = f"softcap must be positive and a normal {self.computed}, got {softcap!r}"

@@ -177,7 +177,7 @@ def rotary_from_config(
     kind = _kind(rope)
     head = _head_dim(text, family, layer_type)
     fraction, rotary_dim = _rotated_part(text, family, rope, head)
-    if rotary_dim % 2 or rotary_dim < 2:
+    if kind != "proportional" and (rotary_dim % 2 or rotary_dim < 2):
         msg = (
             "rotary_dim, or else head_dim times partial_rotary_factor, must be an even integer, "
             f"2 or more, got {rotary_dim}"

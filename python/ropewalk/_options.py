@@ -109,8 +109,10 @@ def number_between(name: str, value: object, smallest: float, largest: float) ->
 def refuse_heads(slopes: object) -> None:
     """Refuse one integer above 1 as slopes: a number of heads, for nobody has such a slope."""
     number = slopes[()] if isinstance(slopes, np.ndarray) and slopes.ndim == 0 else slopes
-    if isinstance(number, (int, np.integer)) and number > 1:
-        msg = f"slopes must be slopes, as bias.alibi_slopes({number}) has, got {number}"
+    if isinstance(number, np.timedelta64) or not isinstance(number, (int, np.integer)):
+        return
+    if number > 1:
+        msg = f"slopes must be slopes, as bias.alibi_slopes has for heads, got {shown(number)}"
         raise ValueError(msg)
 
 
@@ -123,7 +125,10 @@ def choice(name: str, value: object, allowed: Sequence[str]) -> None:
 
 def strings(name: str, given: Any, count: int) -> list[str]:
     """Return so many strings; nothing else is taken for one."""
-    ordered = np.iterable(given) and not isinstance(given, (set, frozenset, dict, Iterator))
+    if isinstance(given, Iterator):  # which some functions would come to the end of
+        msg = f"{name} must be a sequence of strings, got {given!r}"
+        raise TypeError(msg)
+    ordered = np.iterable(given) and not isinstance(given, (set, frozenset, dict))
     each: list[Any] = list(given) if ordered else [None]
     if not all(isinstance(text, str) for text in each):
         msg = f"{name} must be strings, got {given!r}"

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from contextlib import ContextDecorator
-from contextvars import ContextVar, Token
-from typing import Any, Self
+from contextvars import ContextVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -19,9 +20,13 @@ from ropewalk import _core, _options
 EXTRAS = ("anywidget", "dask", "matplotlib", "ml_dtypes")
 MOST_THREADS = 1024
 
+# The threads of a block of code, and the block around it.
+_Block = tuple[int, "_Block | None"]
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
 # Set for the process, for a block of code, and found when nothing was set.
 _process_threads: int | None = None
-_block_threads: ContextVar[int | None] = ContextVar("ropewalk_num_threads", default=None)
+_blocks: ContextVar[_Block | None] = ContextVar("ropewalk_num_threads", default=None)
 _available_threads: int | None = None
 
 
@@ -93,9 +98,8 @@ def get_num_threads() -> int:
     True
     """
     global _available_threads  # noqa: PLW0603 - asked of the system once
-    n = _block_threads.get()
-    if n is None:
-        n = _process_threads
+    block = _blocks.get()
+    n = _process_threads if block is None else block[0]
     if n is None:
         n = _available_threads
     if n is None:
@@ -114,15 +118,15 @@ def num_threads(n: int, /) -> _Limited:
     Returns
     -------
     context manager
-        For blocks, or as the decorator of a function, but not of a generator, whose body runs
-        later.
+        For blocks, or as the decorator of a function, but not of a generator or a coroutine, whose
+        body runs later.
 
     Raises
     ------
     ValueError
         If `n` is out of that range.
     TypeError
-        If `n` is not an integer.
+        If `n` is not an integer, or what is decorated is a generator or a coroutine.
 
     See Also
     --------
@@ -131,8 +135,7 @@ def num_threads(n: int, /) -> _Limited:
     Notes
     -----
     The limit belongs to the context (`contextvars`): threads and asynchronous tasks do not see each
-    other's. Blocks inside of generators must end in the reverse order of their beginnings, as those
-    of `numpy.errstate` must.
+    other's. Blocks inside of generators must end in the reverse order of their beginnings.
 
     Examples
     --------
@@ -147,16 +150,22 @@ def num_threads(n: int, /) -> _Limited:
 class _Limited(ContextDecorator):
     def __init__(self, n: int) -> None:
         self._n = n
-        self._tokens: list[Token[int | None]] = []  # of blocks in blocks
+
+    def __call__(self, function: _Function) -> _Function:
+        import inspect  # noqa: PLC0415 - a decorator is seldom used
+
+        later = inspect.isgeneratorfunction, inspect.iscoroutinefunction, inspect.isasyncgenfunction
+        if any(is_later(function) for is_later in later):
+            msg = f"num_threads must decorate a function whose body runs at once, got {function!r}"
+            raise TypeError(msg)
+        return super().__call__(function)
 
     def __enter__(self) -> None:
-        self._tokens.append(_block_threads.set(self._n))
+        _blocks.set((self._n, _blocks.get()))
 
     def __exit__(self, *_: object) -> None:
-        _block_threads.reset(self._tokens.pop())
-
-    def _recreate_cm(self) -> Self:  # each call of what it decorates has its own
-        return type(self)(self._n)
+        block = _blocks.get()
+        _blocks.set(None if block is None else block[1])
 
 
 def show_config() -> dict[str, Any]:

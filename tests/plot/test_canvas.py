@@ -241,6 +241,15 @@ def test_labels_are_strings(draw: Drawing, labels: Any) -> None:
     assert not ax.texts
 
 
+def test_tokens_of_an_iterator_are_refused() -> None:
+    tokens: Any = iter("ab")  # which would be at its end when keys are named
+    message = r"^tokens must be a sequence of strings, got <str_"
+    with pytest.raises(TypeError, match=message):
+        rw.plot.attention_weights(np.eye(2), tokens=tokens, ax=Figure().add_subplot())
+    with pytest.raises(TypeError, match=message):
+        rw.explorer.attention(np.eye(2), tokens=tokens)
+
+
 def test_without_matplotlib_the_error_names_the_extra(run_python: Callable[..., Any]) -> None:
     result = run_python("import sys; sys.modules['matplotlib'] = None; import ropewalk.plot")
     last_line = result.stderr.splitlines()[-1]

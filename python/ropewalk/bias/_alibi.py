@@ -95,7 +95,8 @@ def alibi(
     Returns
     -------
     ndarray of shape (\*offset.shape, \*slopes.shape, query_length, key_length)
-        float64, each the correctly rounded product for distances up to 2**53.
+        float64, each the correctly rounded product for distances up to 2**53; beyond float64 its
+        largest number, which hides no key.
 
     Raises
     ------

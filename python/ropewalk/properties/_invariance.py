@@ -101,7 +101,10 @@ def fitted_shift(table: ArrayLike, shift: int = 1, /, *, affine: bool = False) -
     True
     """
     rows = rows_of_reals(table)
-    shift = _options.integer_between("shift", shift, 1, len(rows) - 1)
+    shift = _options.integer("shift", shift)
+    if not 1 <= shift < len(rows):
+        msg = f"shift must be from 1 to {len(rows) - 1}, below the rows of table, got {shift}"
+        raise ValueError(msg)
     before, after = rows[:-shift], rows[shift:]
     ones = np.ones((len(before), 1)) if _options.boolean("affine", affine) else before[:, :0]
     known = np.hstack([before, ones])
