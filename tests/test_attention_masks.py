@@ -378,3 +378,45 @@ def test_a_sink_takes_weight_from_the_keys() -> None:
     stages = rw.attention_stages(query, key, key, sinks=[1.5, -0.5])
     left = 1 - np.exp(np.array([1.5, -0.5])[:, None] - stages.lse)
     np.testing.assert_allclose(stages.weights.sum(axis=-1), left, rtol=1e-14)
+
+
+# Keys in parts, which threads share
+
+
+def test_a_sink_beside_no_key_counts_where_others_see_many() -> None:
+    query, (key, value) = rows((2, 1, 1, 16)), rows((2, 2, 1, 5000, 16), seed=1)
+    sinks = np.array([1.3])
+    lse = rw.attention_with_lse(query, key, value, sinks=sinks, key_lengths=[0, 5000])[1]
+    assert lse[0].item() == pytest.approx(1.3, rel=1e-15)
+
+
+@pytest.mark.parametrize("sinks", [None, [0.1, 0.7]], ids=["no sinks", "sinks"])
+def test_a_part_that_is_hidden_as_a_whole_leaves_nothing(sinks: Any) -> None:
+    query, (key, value) = rows((2, 1, 16)), rows((2, 2, 5000, 16), seed=1)
+    rw.attention(query, key, 1e6 * value)  # whose memory is met again
+    hidden = 4501  # more than the first part, of 2,048
+    mask = np.arange(5000)[None] >= hidden
+    output, lse = rw.attention_with_lse(query, key, value, mask=mask, sinks=sinks)
+    expected, of_seen = rw.attention_with_lse(
+        query, key[:, hidden:], value[:, hidden:], sinks=sinks
+    )
+    np.testing.assert_allclose(output, expected, rtol=0, atol=1e-14)
+    np.testing.assert_allclose(lse, of_seen, rtol=1e-14)
+
+
+@pytest.mark.parametrize("strided", [False, True])
+def test_any_byte_but_0_shows_a_key(strided: bool) -> None:
+    query, (key, value) = rows((40, 16)), rows((2, 600, 16), seed=1)
+    twos = (2 * (np.random.default_rng(2).random((40, 1200)) < 0.5)).astype(np.uint8)
+    twos = twos[:, ::2] if strided else twos[:, ::2].copy()
+    expected = rw.attention(query, key, value, mask=twos != 0)
+    assert_same_bits(rw.attention(query, key, value, mask=twos.view(np.bool_)), expected)
+
+
+def test_a_finite_bias_hides_no_key_where_its_keys_lie_apart() -> None:
+    query, key = np.full((40, 16), -1e18, np.float32), np.full((600, 16), 1e19, np.float32)
+    bias = np.full((40, 1200), -3.3e38, np.float32)[:, ::2]
+    value = rows((600, 16), "float32")
+    output = rw.attention(query, key, value, bias=bias, scale=1.0)
+    assert_same_bits(output, rw.attention(query, key, value, bias=bias.copy(), scale=1.0))
+    np.testing.assert_allclose(output, np.tile(value.mean(axis=0), (40, 1)), atol=1e-6)

@@ -463,6 +463,17 @@ def test_parts_must_be_numbers(name: str) -> None:
         rw.merge_attention(*parts.values())
 
 
+@pytest.mark.parametrize("back", [False, True])
+def test_slopes_and_sinks_are_looked_at_where_they_lie(back: bool) -> None:
+    x = np.ones((2, 3, 4))
+    bad = np.array([1.0, 2.0, np.nan, 4.0])[::2]
+    bad = bad[::-1] if back else bad
+    with pytest.raises(ValueError, match=r"^slopes must be finite in float64, got nan$"):
+        rw.attention(x, x, x, slopes=bad)
+    with pytest.raises(ValueError, match=r"^sinks must be -inf or finite in float64, got nan$"):
+        rw.attention(x, x, x, sinks=bad)
+
+
 @pytest.mark.parametrize("heads", [4, np.int64(4), np.array(4)], ids=repr)
 def test_a_number_of_heads_is_no_slope(heads: Any) -> None:
     message = "slopes must be slopes, as bias.alibi_slopes has for heads, got 4"

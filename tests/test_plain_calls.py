@@ -402,7 +402,16 @@ def test_many_threads_that_come_first_see_whole_rows() -> None:
 
 
 @pytest.mark.parametrize(
-    "positions", [2**53 + 1, 2**70, range(2**53, 2**53 + 4), range(0, -(2**60), -(2**58))], ids=str
+    "positions",
+    [
+        2**53 + 1,
+        -(2**53) - 1,
+        2**70,
+        range(2**53, 2**53 + 4),
+        range(-(2**53) - 1, -(2**53) + 3),
+        range(0, -(2**60), -(2**58)),
+    ],
+    ids=str,
 )
 def test_positions_too_large_are_refused(positions: Any) -> None:
     with pytest.raises(ValueError, match=r"positions must be finite and at most 2\*\*53 in size"):
@@ -478,3 +487,25 @@ def test_every_type_takes_the_short_way(dtype: str) -> None:
     assert taken(rows((4, 2), dtype))
     assert not taken(np.zeros((4, 2), [("half", "u2")]))
     assert not taken(np.zeros((4, 2), ml_dtypes.float8_e4m3))
+
+
+@pytest.mark.parametrize("call", [rw.rotate, rw.softmax])
+def test_an_output_that_goes_backwards_through_the_input_is_refused(call: Any) -> None:
+    memory = np.ones((20, 8), np.float32)
+    message = "^out must be x itself or share no memory with it, got memory that both share$"
+    with pytest.raises(ValueError, match=message):
+        call(memory[:10], out=memory[14:4:-1])
+    assert (memory == 1).all()
+
+
+@pytest.mark.parametrize("kind", ["field of packed records", "odd address"])
+def test_rows_that_are_not_aligned_are_computed(kind: str) -> None:
+    x: NDArray[Any]
+    if kind == "odd address":
+        x = np.frombuffer(bytearray(8 * 40 + 1), np.uint8)[1:].view(np.float64).reshape(5, 8)
+    else:
+        x = np.zeros(5, np.dtype([("a", "<f8", (8,)), ("b", "u1")]))["a"]
+    x[...] = np.random.default_rng(0).standard_normal((5, 8))
+    plain = x.copy()
+    for call in (rw.softmax, rw.rotate, rw.logsumexp, lambda y: rw.attention(y, y, y)):
+        assert_same_bits(call(x), call(plain))
