@@ -342,3 +342,15 @@ def test_tables_by_hand_have_the_same_bits_on_each_instruction_set(on_each_isa: 
         x, tables = rows((90, 45), dtype), (rows((90, 22), seed=1), rows((90, 22), seed=2))
         found = {call("rotate_by", (x, *tables), {}).tobytes() for call in on_each_isa}
         assert len(found) == 1
+
+
+@pytest.mark.parametrize("pairing", ["interleaved", "half"])
+def test_pairs_whose_axes_cancel_have_the_same_bits_by_any_positions(pairing: Any) -> None:
+    # The second pair stands still where both positions are the same.
+    frequencies = rw.frequencies.from_radians([[1.0, 0.5], [0.3, -0.5]])
+    x = np.random.default_rng(0).standard_normal((4, 6, 4))
+    x[..., -1] = np.inf
+    x[0, :, 2] = -0.0
+    on_both = np.stack([np.arange(6)] * 2, axis=-1)
+    expected = rw.rotate(x, on_both, frequencies=frequencies, pairing=pairing)
+    assert_same_bits(rw.rotate(x, frequencies=frequencies, pairing=pairing), expected)
