@@ -228,26 +228,10 @@ template <class S, class T>
 [[gnu::always_inline]] inline void share_row(const T* weights, std::int64_t count,
                                              const Shares<S, T>& shares, T* y) {
     using W = Sixteen<S, T>;
-    using Vector = typename W::Vector;
     constexpr int at_once = Sum<S, T>::at_once;
-    if (count < softmax_lanes) {
-        const unsigned some = first_lanes(count);
-        return W::put_some(y, shares.of(W::get_some(weights, some)), some);
-    }
-    // A store that reaches over two lines takes twice as long: so long rows go on from a line.
-    constexpr std::size_t line = ropewalk::line_bytes, stored = S::in_halves ? line / 2 : line;
-    const std::size_t past = reinterpret_cast<std::uintptr_t>(y) % line;
-    const bool shifted = count >= 256 && past % stored != 0;
-    // The first and the last sixteen, some of which are among the others too; y may be weights.
-    const bool has_ends = shifted || count % softmax_lanes != 0;
-    Vector first, last;
-    if (has_ends) {
-        first = shares.of(W::get(weights));
-        last = shares.of(W::get(weights + count - softmax_lanes));
-    }
-    auto i = static_cast<std::int64_t>(shifted ? (line - past) / sizeof(T) : 0);
+    std::int64_t i = 0;
     for (; i + at_once * softmax_lanes <= count; i += at_once * softmax_lanes) {
-        Vector own[std::size_t{at_once}];
+        typename W::Vector own[std::size_t{at_once}];
         for (int k = 0; k < at_once; ++k)
             own[k] = W::get(weights + i + k * softmax_lanes);
         shares.divide(own);
@@ -256,9 +240,9 @@ template <class S, class T>
     }
     for (; i + softmax_lanes <= count; i += softmax_lanes)
         W::put(y + i, shares.of(W::get(weights + i)));
-    if (has_ends) {
-        W::put(y, first);
-        W::put(y + count - softmax_lanes, last);
+    if (i < count) {
+        const unsigned some = first_lanes(count - i);
+        W::put_some(y + i, shares.of(W::get_some(weights + i, some)), some);
     }
 }
 
