@@ -516,7 +516,7 @@ def test_slopes_must_be_real(slopes: Any) -> None:
 def test_a_number_of_heads_is_no_slope() -> None:
     with pytest.raises(ValueError, match=r"^slopes must be slopes, .* got 2$"):
         bias.alibi(2, 100)
-    message = "slopes must be slopes, as bias.alibi_slopes has for heads, got 8"
+    message = "slopes must be slopes, which bias.alibi_slopes has for as many heads, got 8"
     with pytest.raises(ValueError, match=exactly(message)):
         bias.alibi(8, 100)
     with pytest.raises(ValueError, match=exactly(message)):

@@ -112,7 +112,8 @@ def refuse_heads(slopes: object) -> None:
     if isinstance(number, np.timedelta64) or not isinstance(number, (int, np.integer)):
         return
     if number > 1:
-        msg = f"slopes must be slopes, as bias.alibi_slopes has for heads, got {shown(number)}"
+        which = "slopes, which bias.alibi_slopes has for as many heads"
+        msg = f"slopes must be {which}, got {shown(number)}"
         raise ValueError(msg)
 
 

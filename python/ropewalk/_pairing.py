@@ -61,7 +61,7 @@ def quarter_turn(x: ArrayLike, /, *, pairing: Pairing = "interleaved") -> NDArra
     width = _arrays.even_width(data)
     first, second = pair_slices(width, interleaved=_options.is_interleaved(pairing))
     result = _results.empty(data.shape, data.dtype)
-    # Not out=: np.negative of strided into strided memory is wrong in NumPy 2.4.
+    # Not out=: np.negative of strided floats into strided memory is wrong in NumPy 2.4.
     result[..., first] = -data[..., second]
     result[..., second] = data[..., first]
     return result
