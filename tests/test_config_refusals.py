@@ -52,6 +52,7 @@ def test_a_family_that_is_not_sure_is_refused(model_type: str) -> None:
         ("dia", "decoder_config", "dia_decoder"),
         ("colpali", "vlm_config", "paligemma"),
         ("qwen2_5_omni", "thinker_config", "qwen2_5_omni_thinker"),
+        ("t5gemma", "decoder", "t5_gemma_module"),
     ],
 )
 def test_the_part_about_text_is_asked_for(outer: str, key: str, inner: str) -> None:
@@ -147,7 +148,7 @@ def test_two_schedules_are_refused() -> None:
 
 @pytest.mark.parametrize(
     ("kind", "key"),
-    [("default", "factor"), ("linear", "beta_fast"), ("linear", "alpha"), ("yarn", "finetuned")],
+    [("default", "factor"), ("linear", "beta_fast"), ("linear", "alpha"), ("yarn", "alpha")],
 )
 def test_a_parameter_that_is_not_understood_is_named(kind: str, key: str) -> None:
     rope = {name: VALUES[name] for name in NEEDED.get(kind, [])} | {"rope_type": kind, key: 3.0}
@@ -301,7 +302,7 @@ def test_sections_must_not_contradict_the_family() -> None:
         ({"rotary_dim": 4, "partial_rotary_factor": 0.5}, "rotary_dim and partial_rotary_factor"),
         (
             {"rope_scaling": {"type": "linear"}, "rope_parameters": {"type": "yarn"}},
-            "rope_parameters and rope_scaling",
+            "type of rope_parameters and of rope_scaling",
         ),
     ],
     ids=str,

@@ -20,12 +20,22 @@ from ropewalk.frequencies import Frequencies
 _TRAINED = "original_max_position_embeddings"
 _LONGEST = "max_position_embeddings"
 
+# LongRoPE's attention factors of Phi-3.5-MoE, up to the trained length and beyond it.
+_MSCALES = ("short_mscale", "long_mscale")
+
+
+def _ntk_alpha(dim: int, /, *, base: float, alpha: float) -> Frequencies:
+    """Hunyuan's name for NTK-aware scaling, and for its factor."""
+    return frequencies.ntk(dim, base=base, factor=_options.positive_number("alpha", alpha))
+
+
 # Keys that a schedule must have and those that it may have.
 _Schedule = tuple[Callable[..., Frequencies], tuple[str, ...], tuple[str, ...]]
 _SCHEDULES: dict[str, _Schedule] = {
     "default": (frequencies.standard, (), ()),
     "linear": (frequencies.linear, ("factor",), ()),
     "dynamic": (frequencies.dynamic_ntk, ("factor", _TRAINED), ()),
+    "ntk_alpha": (_ntk_alpha, ("alpha",), ()),
     "yarn": (
         frequencies.yarn,
         ("factor", _TRAINED),
@@ -34,7 +44,7 @@ _SCHEDULES: dict[str, _Schedule] = {
     "longrope": (
         frequencies.longrope,
         ("short_factor", "long_factor", _TRAINED),
-        ("attention_factor", "factor"),
+        ("attention_factor", "factor", *_MSCALES),
     ),
     "llama3": (
         frequencies.llama3,
@@ -42,6 +52,11 @@ _SCHEDULES: dict[str, _Schedule] = {
         (),
     ),
     "proportional": (frequencies.proportional, (), ("factor",)),
+}
+# Keys that stand in published configurations and change nothing.
+_WITHOUT_EFFECT = {
+    "ntk_alpha": ("factor", "beta_fast", "beta_slow", "mscale", "mscale_all_dim"),
+    "yarn": ("finetuned",),
 }
 _SYNONYMS = {"su": "longrope", "mrope": "default"}
 _ARGUMENTS = {
@@ -59,6 +74,12 @@ _KEY_OF = {"dim": "rotary_dim", "sections": "mrope_section", "max_length": _LONG
 
 _ROPE = ("rope_parameters", "rope_scaling")
 _BASE = ("rope_theta", "rotary_emb_base")
+# Lists that have one number a layer, and what each is in a layer; a base of 0 is no rotation.
+_LISTS = {
+    "layer_rope_theta": "rope_theta",
+    "rope_theta": "rope_theta",
+    "partial_rotary_factors": "partial_rotary_factor",
+}
 _FRACTION = (
     "partial_rotary_factor",
     "rotary_pct",
@@ -104,8 +125,9 @@ def rotary_from_config(
         where the part about text is elsewhere, that part. Where
         `rope_interleave` is true or false, it says the pairing; otherwise `model_type` does.
     layer_type : str, optional
-        Which of the layers is meant ("full_attention", "sliding_attention" ...), where the model
-        has several rotations. It may be left out where it has one.
+        Which of the layers is meant ("full_attention", "sliding_attention" ...; "scaled" or
+        "unscaled" where there is a list `rope_scaling_layers`), where the model has several
+        rotations. It may be left out where it has one.
     length : int, optional
         Tokens that are attended to at once, at least 1: LongRoPE and dynamic NTK depend on it, all
         others do not. Without it the context is no longer than the one trained on.
@@ -145,7 +167,8 @@ def rotary_from_config(
     Where one family's code departs from what its configuration says, the configuration is followed:
     dynamic NTK grows from `original_max_position_embeddings`, where it is given. Of the two forms
     of a key, one inside `rope_scaling` and one outside, either may be there, or both if they agree;
-    a base inside of a layer type comes before one outside.
+    a base inside of a layer type comes before one outside. The parameters of a layer type are taken
+    as they are given, and only where none are, the usual ones of the family.
 
     References
     ----------
@@ -189,6 +212,7 @@ def rotary_from_config(
     elif kind == "dynamic":
         arguments["length"] = arguments["trained_length"] if length is None else length
     elif kind == "longrope":
+        arguments |= _mscale(arguments, length)
         arguments |= {"length": length, "max_length": text.get(_LONGEST)}
     try:
         turns = _on_axes(_SCHEDULES[kind][0](rotary_dim, **arguments), family, rope)
@@ -213,12 +237,14 @@ def _text_and_family(config: Any) -> tuple[Mapping[str, Any], dict[str, Any]]:
     text = config.get("text_config")
     if text is not None:
         _refuse_other("text_config", text, Mapping)
+    families = _families()
     for key in _PARTS if not text else ():
-        if isinstance(config.get(key), Mapping):
+        part = config.get(key)
+        known = isinstance(part, Mapping) and _name_of(str(part.get("model_type")))
+        if known in families["families"]:
             msg = f"config must be the part about text, config[{key!r}], got all parts"
             raise ValueError(msg)
     text = text or config
-    families = _families()
     model_type = text.get("model_type")
     if model_type is None:
         model_type = config.get("model_type")
@@ -226,7 +252,7 @@ def _text_and_family(config: Any) -> tuple[Mapping[str, Any], dict[str, Any]]:
         msg = "config must have model_type, which says how channels are paired; it has none"
         raise ValueError(msg)
     _refuse_other("model_type", model_type, str)
-    model_type = families["inside"].get(model_type, model_type)
+    model_type = _name_of(model_type)
     if model_type in families["refused"]:
         msg = f"model_type {model_type!r} is refused: {families['refused'][model_type]}"
         raise ValueError(msg)
@@ -247,6 +273,11 @@ def _text_and_family(config: Any) -> tuple[Mapping[str, Any], dict[str, Any]]:
         )
         raise ValueError(msg)
     return text, family
+
+
+def _name_of(model_type: Any) -> Any:
+    """Return the name of the text's own family, where a model of several parts has another."""
+    return _families()["inside"].get(model_type, model_type)
 
 
 def _refuse_other(name: str, value: object, wanted: type) -> None:
@@ -273,17 +304,14 @@ def _rope_of_layer(
     text: Mapping[str, Any], family: dict[str, Any], layer_type: str | None
 ) -> tuple[str | None, dict[str, Any]]:
     """Return a layer type and its parameters, its base among them, in one flat dictionary."""
-    for key in _ROPE:
-        if text.get(key) is not None:
-            _refuse_other(key, text[key], Mapping)
-    rope = _given(_ROPE, {key: text.get(key) or None for key in _ROPE}) or {}
+    rope = _by_layer(text, family)
     layers: dict[str, Mapping[str, Any] | None]
     if any(isinstance(layer, Mapping) for layer in rope.values()):
         for name, layer in rope.items():
             if layer is not None:
                 _refuse_other(name, layer, Mapping)
         # Families with an older spelling fill in what is left out.
-        filled = family["layers"] if "base_keys" in family else ()
+        filled = family["layers"] if "scaled" in family else ()
         layers = {**dict.fromkeys(rope), **{name: {} for name in filled}}
         layers |= {name: layer for name, layer in rope.items() if layer is not None}
     elif "layers" in family:
@@ -298,11 +326,7 @@ def _rope_of_layer(
             raise ValueError(msg)
         base = _given(_BASE, rope, text)
         one = {**rope, "rope_theta": family.get("rope_theta") if base is None else base}
-        names = [] if text.get("layer_types") is None else text["layer_types"]
-        _refuse_other("layer_types", names, list)
-        for name in names:
-            _refuse_other("layer_types", name, str)
-        layers = dict.fromkeys(names, one)
+        layers = dict.fromkeys(_layer_types(text), one)
         if layer_type is None and len(layers) != 1:
             return None, one
         if len(layers) > 1:
@@ -322,6 +346,58 @@ def _rope_of_layer(
     raise ValueError(msg)
 
 
+def _by_layer(text: Mapping[str, Any], family: dict[str, Any]) -> dict[str, Any]:
+    """Return what `_ROPE` says, by kinds of layers where lists tell them apart."""
+    new, old = ({} if text.get(key) is None else text[key] for key in _ROPE)
+    for key, place in zip(_ROPE, (new, old), strict=True):
+        _refuse_other(key, place, Mapping)
+    rope = {key: old.get(key) if new.get(key) is None else new[key] for key in (*new, *old)}
+    for key, value in old.items():
+        if value is not None and not np.array_equal(value, rope[key]):
+            msg = f"{key} of {' and of '.join(_ROPE)} must agree, got {rope[key]!r} and {value!r}"
+            raise ValueError(msg)
+    scaled = text.get("rope_scaling_layers")
+    if scaled is not None:
+        _refuse_other("rope_scaling_layers", scaled, list)
+        count = text.get("num_hidden_layers")
+        if count is None:
+            msg = "num_hidden_layers is missing, and rope_scaling_layers names some of them"
+            raise ValueError(msg)
+        count = _options.integer_between("num_hidden_layers", count, 1, 2**20)
+        if any(layer not in scaled for layer in range(count)):
+            base = {key: rope[key] for key in _BASE if key in rope}
+            return {"scaled": rope, "unscaled": {"rope_type": "default", **base}}
+    lists = {key: text[key] for key in _LISTS if isinstance(text.get(key), list)}
+    if not lists:
+        return rope
+    names = _layer_types(text)
+    for key, values in lists.items():
+        if len(values) != len(names):
+            msg = f"{key} must have as many numbers as layer_types, {len(names)}, got {len(values)}"
+            raise ValueError(msg)
+    layers: dict[str, Any] = {}
+    for name in names:
+        layers[name] = dict(rope) if name in family.get("scaled", names) else {}
+        for key, values in lists.items():
+            own = [value for value, of in zip(values, names, strict=True) if of == name]
+            if any(value != own[0] for value in own):
+                msg = f"{key} must be the same in all layers of {name!r}, got {own}"
+                raise ValueError(msg)
+            layers[name][_LISTS[key]] = own[0]
+        if layers[name].get("rope_theta") == 0:
+            layers[name] = None
+    return layers
+
+
+def _layer_types(text: Mapping[str, Any]) -> list[str]:
+    """Return the type of every layer, none where nothing is said."""
+    names = [] if text.get("layer_types") is None else text["layer_types"]
+    _refuse_other("layer_types", names, list)
+    for name in names:
+        _refuse_other("layer_types", name, str)
+    return names
+
+
 def _with_base(
     text: Mapping[str, Any], family: dict[str, Any], layer: Mapping[str, Any], name: str
 ) -> dict[str, Any]:
@@ -334,9 +410,7 @@ def _with_base(
         if doubtful and not np.array_equal(base, usual):
             msg = f"rope_theta of {name!r} must be in rope_parameters, got {base!r}"
             raise ValueError(msg)
-    if layer.get("type") is not None:  # the older name of rope_type
-        rule = {**rule, "rope_type": None}
-    return {**rule, **layer, "rope_theta": usual if base is None else base}
+    return {**(layer or rule), "rope_theta": usual if base is None else base}
 
 
 def _kind(rope: Mapping[str, Any]) -> str:
@@ -350,7 +424,10 @@ def _kind(rope: Mapping[str, Any]) -> str:
         msg = f"rope_type and type must agree, got {rope['rope_type']!r} and {rope['type']!r}"
         raise ValueError(msg)
     (kind,) = kinds
+    if kind == "dynamic" and rope.get("alpha") is not None:
+        kind = "ntk_alpha"
     understood = {*_OF_ANY_KIND, *_SCHEDULES[kind][1], *_SCHEDULES[kind][2]}
+    understood |= {*_WITHOUT_EFFECT.get(kind, ())}
     for key, value in rope.items():
         if key not in understood and value is not None:
             msg = f"{key} is not understood where rope_type is {kind!r}, got {value!r}"
@@ -419,11 +496,28 @@ def _arguments(text: Mapping[str, Any], rope: Mapping[str, Any], kind: str) -> d
     if kind == "yarn" and given["factor"] is None and trained is not None and longest is not None:
         trained = _options.positive_number(_TRAINED, trained)
         given["factor"] = _options.positive_number(_LONGEST, longest) / trained
+    if given.get("mscale") == 1 and not given.get("mscale_all_dim"):
+        given["mscale"] = given["mscale_all_dim"] = None  # as without, however it is read
     for key in ("rope_theta", *needed):
         if given[key] is None:
             msg = f"{key} is missing where rope_type is {kind!r}"
             raise ValueError(msg)
     return {_ARGUMENTS.get(k, k): value for k, value in given.items() if value is not None}
+
+
+def _mscale(arguments: dict[str, Any], length: int | None) -> dict[str, Any]:
+    """Take LongRoPE's two attention factors out of its arguments, and return the one that holds."""
+    short, long = (arguments.pop(key, None) for key in _MSCALES)
+    if short is None and long is None:
+        return {}
+    if short is None or long is None or "attention_factor" in arguments:
+        msg = (
+            "short_mscale and long_mscale must be given together, and without attention_factor, "
+            f"got {short!r}, {long!r} and {arguments.get('attention_factor')!r}"
+        )
+        raise ValueError(msg)
+    trained = _options.positive_number(_TRAINED, arguments["trained_length"])
+    return {"attention_factor": short if length is None or length <= trained else long}
 
 
 def _on_axes(shared: Frequencies, family: dict[str, Any], rope: Mapping[str, Any]) -> Frequencies:

@@ -88,6 +88,12 @@ READ: dict[str, dict[str, Any]] = {
         "scaled": ["full_attention"],
         "source": "modeling_t5gemma2.py, rotate_half; configuration_t5gemma2.py",
     },
+    "t5_gemma_module": {
+        "pairing": "half",
+        "head_dim": 256,
+        "rope_theta": 10000.0,
+        "source": "modeling_t5gemma.py, rotate_half; configuration_t5gemma.py",
+    },
 }
 
 NOT_RUN = "its attention could not be run by itself, so its pairing was not measured"
@@ -113,14 +119,31 @@ REFUSED: dict[str, str] = {
     "qwen4_exp_text": NOT_RUN,
     "wav2vec2-bert": "its rotary embedding is one of several kinds",
     "wav2vec2-conformer": "its rotary embedding is one of several kinds",
+    "zamba2": "its heads span two hidden states, and use_long_context changes its base",
     "zaya": NOT_RUN,
 }
 
 
 # Published with code of their own, which is that of another family.
 SAME = {"kimi_k2": "deepseek_v3"}
-# Layers of Gated DeltaNet.
+# What default configurations do not show: fractions and bases that stand outside of the parameters
+# of a layer type (configurations and code published with MiMo-V2-Flash and Step-3.5-Flash), full
+# layers that do not rotate (configuration_muse_*.py), layers of Gated DeltaNet.
 MORE: dict[str, dict[str, Any]] = {
+    "mimo_v2_flash": {
+        "partial_rotary_factor": 0.334,
+        "base_keys": {"full_attention": "rope_theta", "sliding_attention": "swa_rope_theta"},
+    },
+    "muse_glimmer_text": {"unrotated": ["full_attention"]},
+    "muse_spark_text": {"unrotated": ["full_attention"]},
+    "step3p5": {
+        "layers": {
+            "full_attention": {"rope_type": "default", "rope_theta": 10000.0},
+            "sliding_attention": {"rope_type": "default", "rope_theta": 10000.0},
+        },
+        "base_keys": {"full_attention": "rope_theta", "sliding_attention": "rope_theta"},
+        "scaled": ["full_attention"],
+    },
     "qwen3_5_moe_text": {"unrotated": ["linear_attention"]},
     "qwen3_5_text": {"unrotated": ["linear_attention"]},
     "qwen3_next": {"unrotated": ["linear_attention"]},

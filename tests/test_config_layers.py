@@ -1,0 +1,167 @@
+"""Configurations whose layers rotate in different ways, and keys that few families have.
+
+What must come out is read in the code published with the models and in the modeling_*.py of
+transformers 5.24.
+"""
+
+from typing import Any
+
+import pytest
+from tests.test_config import LLAMA, LONG, refused
+
+import ropewalk as rw
+from ropewalk import frequencies
+from ropewalk.frequencies import Frequencies
+
+KINDS = ["full_attention", "sliding_attention"]
+PLAIN = {"rope_type": "default", "rope_theta": 5e4}
+
+
+def turns(config: dict[str, Any], layer_type: str | None = None, **given: Any) -> Frequencies:
+    found = rw.rotary_from_config(config, layer_type=layer_type, **given)["frequencies"]
+    assert isinstance(found, Frequencies)
+    return found
+
+
+@pytest.mark.parametrize(
+    "family", ["gemma4_text", "gemma4_unified_text", "laguna", "lfm3", "modernbert"]
+)
+def test_what_is_given_of_a_layer_type_is_all_of_it(family: str) -> None:
+    config = {"model_type": family, "head_dim": 16, "global_head_dim": 16}
+    linear = {"rope_type": "linear", "rope_theta": 5e4, "factor": 2.0}
+    for rope, expected in (
+        (PLAIN, frequencies.standard(16, base=5e4)),
+        ({"rope_theta": 5e4}, frequencies.standard(16, base=5e4)),
+        (linear, frequencies.linear(16, base=5e4, factor=2.0)),
+        (
+            PLAIN | {"rope_type": "proportional"},
+            frequencies.proportional(16, fraction=1.0, base=5e4),
+        ),
+    ):
+        given = config | {"rope_parameters": dict.fromkeys(KINDS, rope)}
+        assert turns(given, "full_attention") == expected
+
+
+def test_mimo_rotates_a_third_of_a_head_wherever_nothing_else_is_said() -> None:
+    config = {"model_type": "mimo_v2_flash", "rope_parameters": dict.fromkeys(KINDS, PLAIN)}
+    assert turns(config, "full_attention") == frequencies.standard(64, base=5e4)
+
+
+@pytest.mark.parametrize(
+    ("layer_type", "base"), [("full_attention", 5e6), ("sliding_attention", 2e4)]
+)
+def test_layers_with_a_window_may_have_a_base_of_their_own(layer_type: str, base: float) -> None:
+    config = {"model_type": "mimo_v2_flash", "partial_rotary_factor": 0.334, "head_dim": 192}
+    config |= {"rope_theta": 5e6, "swa_rope_theta": 2e4}
+    assert turns(config, layer_type) == frequencies.standard(64, base=base)
+
+
+@pytest.mark.parametrize("family", ["granite_swa", "granitemoe_swa", "muse_spark_text", "llama"])
+def test_layers_may_have_a_base_each(family: str) -> None:
+    config = LLAMA | {"model_type": family, "head_dim": 16, "rope_theta": 1e4}
+    config |= {"layer_types": KINDS * 2, "layer_rope_theta": [5e5, 1e3, 5e5, 1e3]}
+    assert turns(config, "full_attention") == frequencies.standard(16, base=5e5)
+    assert turns(config, "sliding_attention") == frequencies.standard(16, base=1e3)
+    refused(config, "layer_type must be one of 'full_attention', 'sliding_attention', got None")
+
+
+def test_a_layer_whose_base_is_0_does_not_rotate() -> None:
+    config = {"model_type": "muse_glimmer_text", "head_dim": 16, "rope_theta": 1e4}
+    config |= {"layer_types": KINDS, "layer_rope_theta": [0, 1e3]}
+    assert turns(config) == frequencies.standard(16, base=1e3)
+    message = "layer_type 'full_attention' does not rotate in 'muse_glimmer_text'"
+    refused(config, message, layer_type="full_attention")
+    refused(config | {"layer_rope_theta": None}, message, layer_type="full_attention")
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"layer_types": KINDS}, "layer_rope_theta must have as many numbers as layer_types, 2"),
+        (
+            {"layer_types": ["full_attention"] * 3},
+            "layer_rope_theta must be the same in all layers of 'full_attention', got [1.0, 2.0, 2",
+        ),
+        ({}, "layer_rope_theta must have as many numbers as layer_types, 0, got 3"),
+        ({"layer_types": "full"}, "layer_types must be a list, got 'full'"),
+        ({"layer_types": [1, 2, 3]}, "layer_types must be a str, got 1"),
+    ],
+    ids=str,
+)
+def test_a_list_must_tell_the_layer_types_apart(given: dict[str, Any], message: str) -> None:
+    error = TypeError if "must be a " in message and "layer_types must" in message else ValueError
+    refused(LLAMA | {"layer_rope_theta": [1.0, 2.0, 2.0]} | given, message, error)
+
+
+STEP = {"model_type": "step3p5", "head_dim": 16, "layer_types": KINDS, "rope_theta": 5e6}
+LLAMA_3 = {"rope_type": "llama3", "factor": 2.0, "original_max_position_embeddings": 131072}
+LLAMA_3 |= {"low_freq_factor": 1.0, "high_freq_factor": 32.0}
+
+
+def test_layers_of_step_have_bases_and_parts_of_their_own() -> None:
+    whole = frequencies.standard(16, base=5e6)
+    assert [turns(STEP, name) for name in KINDS] == [whole, whole]
+    parts = STEP | {"partial_rotary_factors": [0.5, 1.0]}
+    assert [turns(parts, name) for name in KINDS] == [frequencies.standard(8, base=5e6), whole]
+    scaled = parts | {"rope_theta": [5e6, 1e4], "rope_scaling": LLAMA_3}
+    assert turns(scaled, "sliding_attention") == frequencies.standard(16, base=1e4)
+    assert turns(scaled, "full_attention") == frequencies.llama3(
+        8,
+        base=5e6,
+        factor=2.0,
+        trained_length=131072,
+        low_frequency_factor=1.0,
+        high_frequency_factor=32.0,
+    )
+
+
+def test_only_some_layers_of_molmo_may_be_scaled() -> None:
+    yarn = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 32768}
+    config = {"model_type": "molmo2_text", "head_dim": 16, "rope_theta": 1e6}
+    config |= {"rope_scaling": yarn, "num_hidden_layers": 3}
+    scaled = frequencies.yarn(16, base=1e6, factor=4.0, trained_length=32768)
+    assert turns(config) == turns(config | {"rope_scaling_layers": [2, 1, 0]}) == scaled
+    some = config | {"rope_scaling_layers": [0, 2]}
+    assert turns(some, "scaled") == scaled
+    assert turns(some, "unscaled") == frequencies.standard(16, base=1e6)
+    refused(some, "layer_type must be one of 'scaled', 'unscaled', got None")
+    refused(some | {"num_hidden_layers": None}, "num_hidden_layers is missing, and rope_scaling_")
+    refused(some | {"rope_scaling_layers": 2}, "rope_scaling_layers must be a list", TypeError)
+
+
+def test_alpha_is_hunyuans_name_for_the_factor_of_ntk() -> None:
+    rope = {"type": "dynamic", "alpha": 1000, "factor": 1, "beta_fast": 32, "beta_slow": 1}
+    config = {"model_type": "hunyuan_v1_dense", "head_dim": 16}
+    config |= {"rope_scaling": rope | {"mscale": 1.0, "mscale_all_dim": 0.0}}
+    assert turns(config) == frequencies.ntk(16, factor=1000.0)
+    for alpha in (0, -1.0):
+        refused(config | {"rope_scaling": rope | {"alpha": alpha}}, "alpha must be positive")
+
+
+def test_phi_has_an_attention_factor_for_short_contexts_and_one_for_long_ones() -> None:
+    rope: dict[str, Any] = {"type": "longrope", "original_max_position_embeddings": 4096, **LONG}
+    rope |= {"short_mscale": 1.24, "long_mscale": 1.25}
+    config = {"model_type": "phimoe", "head_dim": 16, "rope_scaling": rope}
+    found = [turns(config, length=length).attention_factor for length in (None, 4096, 4097)]
+    assert found == [1.24, 1.24, 1.25]
+    message = "short_mscale and long_mscale must be given together, and without attention_factor"
+    for given in ({"long_mscale": None}, {"short_mscale": None}, {"attention_factor": 1.2}):
+        refused(config | {"rope_scaling": rope | given}, message)
+
+
+def test_published_keys_of_yarn_that_change_nothing_are_understood() -> None:
+    rope = {"type": "yarn", "factor": 8.0, "original_max_position_embeddings": 4096}
+    for more in ({"finetuned": True}, {"mscale": 1.0}, {"mscale": 1, "mscale_all_dim": 0}):
+        assert turns(LLAMA | {"rope_scaling": rope | more}) == turns(LLAMA | {"rope_scaling": rope})
+    refused(LLAMA | {"rope_scaling": rope | {"mscale": 0.7}}, "mscale and mscale_all_dim must be")
+
+
+def test_both_spellings_may_share_what_they_say() -> None:
+    linear = {"rope_type": "linear", "factor": 4.0}
+    config = LLAMA | {"rope_scaling": linear, "rope_parameters": linear | {"rope_theta": 5e4}}
+    assert turns(config) == frequencies.linear(16, base=5e4, factor=4.0)
+
+
+def test_a_part_that_does_not_rotate_is_not_asked_for() -> None:
+    config = {"model_type": "encoder-decoder", "decoder": {"model_type": "bert"}}
+    refused(config, "model_type 'encoder-decoder' is not known")
