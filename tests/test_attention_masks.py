@@ -312,6 +312,39 @@ def test_blocks_that_are_hidden_as_a_whole_are_not_met(dtype: str, way: str, que
     assert_same_bits(expected[0], output)
 
 
+@pytest.mark.parametrize(
+    "layout",
+    [
+        np.asfortranarray,
+        lambda scores: np.repeat(scores, 2, axis=-1)[..., ::2],
+        lambda scores: scores[..., ::-1].copy()[..., ::-1],
+        lambda scores: scores.swapaxes(0, 1).copy().swapaxes(0, 1),
+    ],
+    ids=["Fortran order", "gaps", "backwards", "heads inside"],
+)
+@pytest.mark.parametrize("queries", [1, 6, 50, 100])
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])
+def test_masks_and_biases_may_lie_in_any_order(dtype: str, queries: int, layout: Any) -> None:
+    random = np.random.default_rng(queries)
+    query, key, value = (rows((2, n, 8), dtype, n) for n in (queries, 300, 300))
+    mask = random.random((2, queries, 300)) < 0.5
+    mask[:, :, 128:256] = False  # a block that is not met
+    bias = random.normal(size=mask.shape).astype(query.dtype)
+    bias[:, :, ::7] = -INF
+    expected = rw.attention(query, key[:1], value[:1], mask=mask, bias=bias)
+    found = rw.attention(query, key[:1], value[:1], mask=layout(mask), bias=layout(bias))
+    assert_same_bits(found, expected)
+
+
+@pytest.mark.parametrize("queries", [1, 6, 50])
+def test_masks_and_biases_of_whole_queries_are_spread(queries: int) -> None:
+    query, key, value = (rows((n, 8), "float32", n) for n in (queries, 300, 300))
+    seen, bias = np.arange(queries)[:, None] % 3 > 0, rows((queries, 1), "float32")
+    found = rw.attention(query, key, value, mask=seen, bias=bias)
+    whole = [np.broadcast_to(scores, (queries, 300)).copy() for scores in (seen, bias)]
+    assert_same_bits(found, rw.attention(query, key, value, mask=whole[0], bias=whole[1]))
+
+
 @pytest.mark.parametrize("hides", ["mask", "bias"])
 def test_bits_do_not_depend_on_the_blocks_that_others_do_not_see(hides: str) -> None:
     """Small values, whose quotients differ where they are divided otherwise."""

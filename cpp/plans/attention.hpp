@@ -28,6 +28,9 @@ struct Scores {
     const T* data = nullptr;
     Leading leading;
     std::int64_t query_stride = 0, key_stride = 0;
+
+    // Whether what they say of one key does not lie beside what they say of the next one.
+    bool lie_apart() const { return data != nullptr && key_stride != 1; }
 };
 
 // One value for every index of the leading axes, or none where data is null.

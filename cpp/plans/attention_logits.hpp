@@ -16,16 +16,21 @@ class TileLogits {
                const Tile<T>& tile)
         : tiling_(tiling), a_(tiling.attention()), queries_(queries), room_(room), tile_(tile) {}
 
+    // Puts side by side what masks and biases say of the keys of a block.
+    void gather(Interval block) const {
+        if (a_.mask.lie_apart())
+            gather(a_.mask, &Stretch<T>::mask, block, room_.gathered_masks);
+        if (tiling_.bias().lie_apart())
+            gather(tiling_.bias(), &Stretch<T>::bias, block, room_.gathered_biases);
+    }
+
     // Whether the mask, or a bias of -inf, hides all keys of a block from all queries, which then
     // need not meet it, unless stages show it.
     bool hides_all(Interval block) const {
-        const auto bias = [&](const Stretch<T>& of, std::int64_t i) {
-            return queries_.bias(of, i);
-        };
+        const std::int64_t keys = block.end - block.begin;
         return a_.stages.weights == nullptr &&
-               ((a_.mask.data != nullptr && !any<false>(a_.mask, masks(), hidden_byte, block)) ||
-                (tiling_.bias().data != nullptr &&
-                 !any<false>(tiling_.bias(), bias, -infinity, block)));
+               ((a_.mask.data != nullptr && !any<false>(masks(block), hidden_byte, keys)) ||
+                (tiling_.bias().data != nullptr && !any<false>(biases(block), -infinity, keys)));
     }
 
     // Changes the logits of a block. Returns those of its keys that some query may not see.
@@ -41,7 +46,8 @@ class TileLogits {
                 hidden = outside(all_see, block);
             hide_unseen(block);
         }
-        if (a_.mask.data != nullptr && any<true>(a_.mask, masks(), hidden_byte, block))
+        if (a_.mask.data != nullptr &&
+            any<true>(masks(block), hidden_byte, block.end - block.begin))
             hide_masked(block); // of few blocks, where a mask stands for padding
         return hidden;
     }
@@ -50,8 +56,35 @@ class TileLogits {
     static constexpr T infinity = std::numeric_limits<T>::infinity();
     static constexpr std::uint8_t hidden_byte = 0;
 
-    auto masks() const {
-        return [this](const Stretch<T>& of, std::int64_t i) { return queries_.mask(of, i); };
+    // Of a query: what its mask, or bias, says of the first key of a block and the next ones.
+    auto masks(Interval block) const {
+        return [this, block](const Stretch<T>& of, std::int64_t i) {
+            return a_.mask.lie_apart() ? room_.gathered_masks + i * block_keys
+                                       : queries_.mask(of, i) + block.begin;
+        };
+    }
+    auto biases(Interval block) const {
+        return [this, block](const Stretch<T>& of, std::int64_t i) {
+            return tiling_.bias().lie_apart() ? room_.gathered_biases + i * block_keys
+                                              : queries_.bias(of, i) + block.begin;
+        };
+    }
+
+    template <class Value>
+    void gather(const Scores<Value>& scores, const Value* Stretch<T>::* rows, Interval block,
+                Value* to) const {
+        const auto all = [&](std::int64_t apart) { // a loop over queries next to each other is fast
+            queries_.each_stretch([&](const Stretch<T>& of) {
+                const Value* from = of.*rows + of.row * apart + block.begin * scores.key_stride;
+                for (std::int64_t key = 0; key < block.end - block.begin; ++key) {
+                    __builtin_prefetch(from + block_keys * scores.key_stride, 0, 2);
+                    for (std::int64_t i = of.first; i < of.end; ++i)
+                        to[i * block_keys + key] = from[(i - of.first) * apart];
+                    from += scores.key_stride;
+                }
+            });
+        };
+        scores.query_stride == 1 ? all(1) : all(scores.query_stride);
     }
 
     // As wide as a value, so that many comparisons of values fit a vector.
@@ -62,18 +95,14 @@ class TileLogits {
 
     // Whether a key of the block is hidden from some query, or is not.
     template <bool hidden, class Value, class Row>
-    bool any(const Scores<Value>& scores, Row row, Value hides, Interval block) const {
-        const std::int64_t step = scores.key_stride;
+    bool any(Row row, Value hides, std::int64_t keys) const {
         return queries_.any([&](const Stretch<T>& of, std::int64_t i) {
-            const Value* const first = row(of, i) + block.begin * step;
-            const auto found = [&](std::int64_t apart) {
-                AsWide<Value> some = 0;
-                for (std::int64_t key = 0; key < block.end - block.begin; ++key)
-                    some |= static_cast<AsWide<Value>>((first[key * apart] == hides) == hidden);
-                return some != 0;
-            };
-            __builtin_prefetch(first + block_keys * step, 0, 2);
-            return step == 1 ? found(1) : found(step); // vectors only where the step is known
+            const Value* const first = row(of, i);
+            __builtin_prefetch(first + block_keys, 0, 2);
+            AsWide<Value> some = 0;
+            for (std::int64_t key = 0; key < keys; ++key)
+                some |= static_cast<AsWide<Value>>((first[key] == hides) == hidden);
+            return some != 0;
         });
     }
     bool any_masked() const {
@@ -88,40 +117,9 @@ class TileLogits {
                 block.end > those.end ? block.end : std::min(block.end, those.begin)};
     }
 
-    // function(stretch, i, logits, how many): those of the block's first key and the next ones, of
-    // every query i. What that has made of them is looked at again.
-    template <class Function>
-    void change_each(Function function) const {
-        queries_.each([&](const Stretch<T>& of, std::int64_t i) {
-            function(of, i, queries_.column(room_.logits, i, block_keys),
-                     tile_.keys[i / queries_.per_vector()]);
-        });
-        tiling_.tile_kernels().find_extremes(tile_);
-    }
-
-    // -inf masks whatever the logit is; a finite bias does not, even where the sum overflows.
-    static void add(T& logit, T more) {
-        if (more == -infinity)
-            logit = more;
-        else if (logit != -infinity)
-            logit = logit + more == -infinity ? -std::numeric_limits<T>::max() : logit + more;
-    }
-
     void add_bias(Interval block) const {
-        const std::int64_t step = tiling_.bias().key_stride;
-        if (step == 1) {
-            queries_.each_lane(room_.starts, [&](const Stretch<T>& of, std::int64_t i) {
-                return queries_.bias(of, i) + block.begin;
-            });
-            tiling_.logit_kernels().add_bias(tile_, room_.starts);
-            return;
-        }
-        change_each(
-            [&](const Stretch<T>& of, std::int64_t i, const Column<T>& logits, std::int64_t keys) {
-                const T* const biases = queries_.bias(of, i) + block.begin * step;
-                for (std::int64_t key = 0; key < keys; ++key)
-                    add(logits[key], biases[key * step]);
-            });
+        queries_.each_lane(room_.starts, biases(block));
+        tiling_.logit_kernels().add_bias(tile_, room_.starts);
     }
 
     void add_slopes(Interval block) const {
@@ -155,21 +153,8 @@ class TileLogits {
     }
 
     void hide_masked(Interval block) const {
-        const std::int64_t step = a_.mask.key_stride;
-        if (step == 1) {
-            queries_.each_lane(room_.masks, [&](const Stretch<T>& of, std::int64_t i) {
-                return queries_.mask(of, i) + block.begin;
-            });
-            tiling_.logit_kernels().hide_masked(tile_, room_.masks);
-            return;
-        }
-        change_each(
-            [&](const Stretch<T>& of, std::int64_t i, const Column<T>& logits, std::int64_t keys) {
-                const std::uint8_t* const seen = queries_.mask(of, i) + block.begin * step;
-                for (std::int64_t key = 0; key < keys; ++key)
-                    if (seen[key * step] == 0)
-                        logits[key] = -infinity;
-            });
+        queries_.each_lane(room_.masks, masks(block));
+        tiling_.logit_kernels().hide_masked(tile_, room_.masks);
     }
 
     const Tiling<T>& tiling_;

@@ -39,12 +39,18 @@ class TileQueries {
     // How many of them are lanes of one vector; all, where queries are few and features are lanes.
     std::int64_t per_vector() const { return tiling_.few() ? count_ : tiling_.kernel().lanes; }
 
+    template <class Function>
+    void each_stretch(Function function) const {
+        for (std::int64_t k = 0; k < stretches_; ++k)
+            function(room_.stretches[k]);
+    }
     // function(stretch, i) of every query i.
     template <class Function>
     void each(Function function) const {
-        for (std::int64_t k = 0; k < stretches_; ++k)
-            for (std::int64_t i = room_.stretches[k].first; i < room_.stretches[k].end; ++i)
-                function(room_.stretches[k], i);
+        each_stretch([&](const Stretch<T>& of) {
+            for (std::int64_t i = of.first; i < of.end; ++i)
+                function(of, i);
+        });
     }
     // Whether test(stretch, i) holds of some query.
     template <class Test>

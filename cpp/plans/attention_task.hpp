@@ -18,7 +18,7 @@ class TileTask {
   public:
     TileTask(const Tiling<T>& tiling, std::int64_t tile, char* memory)
         : tiling_(tiling), a_(tiling.attention()), index_(tile), kernel_(tiling.tile_kernels()),
-          room_(a_, tiling.packing(), tiling.converts(), tiling.most(), memory),
+          room_(a_, tiling.bias(), tiling.packing(), tiling.converts(), tiling.most(), memory),
           queries_(tiling, tile, room_),
           tile_{static_cast<int>(tiling.few() ? queries_.count()
                                               : queries_.padded() / tiling.kernel().lanes),
@@ -71,6 +71,7 @@ class TileTask {
     }
 
     void meet(Interval block, bool fetches, bool last) {
+        logits_.gather(block);
         if (logits_.hides_all(block))
             return;
         queries_.count_keys(block, tile_);

@@ -59,11 +59,13 @@ struct Room {
     double *sum, *rescale, *output, *places, *slopes;
     const T** starts;
     const std::uint8_t** masks;
+    std::uint8_t* gathered_masks;
+    T* gathered_biases;
     Stretch<T>* stretches;
     std::int64_t bytes = 0;
 
-    Room(const Attention& a, const Packing<T>& packing, bool converted, std::int64_t count,
-         char* memory) {
+    Room(const Attention& a, const Scores<T>& bias, const Packing<T>& packing, bool converted,
+         std::int64_t count, char* memory) {
         const auto take = [&](auto*& array, std::int64_t elements) {
             using Element = std::remove_reference_t<decltype(*array)>;
             array = memory == nullptr ? nullptr : reinterpret_cast<Element*>(memory + bytes);
@@ -88,6 +90,8 @@ struct Room {
         take(slopes, count);
         take(starts, count);
         take(masks, count);
+        take(gathered_masks, a.mask.lie_apart() ? block_keys * count : 0);
+        take(gathered_biases, bias.lie_apart() ? block_keys * count : 0);
         take(stretches, count);
     }
 };
@@ -192,7 +196,7 @@ class Tiling {
         return (tiles_ - 1 - tile % tiles_) * most_;
     }
     std::int64_t room_bytes() const {
-        return Room<T>(a_, packing_, converts(), most_, nullptr).bytes;
+        return Room<T>(a_, bias(), packing_, converts(), most_, nullptr).bytes;
     }
     const Attention& attention() const { return a_; }
     const Kernels& kernels() const { return kernels_; }
