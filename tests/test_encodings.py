@@ -163,6 +163,12 @@ def test_a_range_is_the_array_of_its_numbers(
     assert_same_bits(rw.sinusoidal_encoding(list(positions), dim, **options), expected)
 
 
+def test_a_large_table_of_float64_does_not_depend_on_the_order_of_positions() -> None:
+    order = np.random.default_rng(1).permutation(60000)
+    table = rw.sinusoidal_encoding(range(60000), 64)
+    assert_same_bits(rw.sinusoidal_encoding(order, 64), table[order])
+
+
 @given(mixed, widths, options)
 def test_whole_floats_are_the_integers_that_they_are(
     positions: NDArray[np.int64], dim: int, options: dict[str, Any]
@@ -400,6 +406,14 @@ def test_a_range_of_one_position_may_have_any_step(step: int) -> None:
     assert_same_bits(table, rw.sinusoidal_encoding([5], 6))
 
 
+@pytest.mark.parametrize("kind", [np.int64, np.float64])
+def test_numbers_that_count_upwards_through_all_axes_are_no_range(kind: Any) -> None:
+    cells = np.arange(40).reshape(20, 2).astype(kind)
+    table = rw.sinusoidal_encoding(cells, frequencies=rw.frequencies.axial(8))
+    first, second = (rw.sinusoidal_encoding(cells[:, axis].copy(), 4) for axis in (0, 1))
+    assert_same_bits(table, np.concatenate([first, second], axis=1))
+
+
 def test_a_batch_of_long_ranges_is_filled_like_each_of_them() -> None:
     starts = [0, 1000, -(2**40), 2**53 - 2999]
     positions = np.array([np.arange(start, start + 3000) for start in starts])
@@ -492,6 +506,14 @@ def test_nothing_is_written_beside_out(where: str, dtype: str) -> None:
     written = np.count_nonzero(out)
     assert written > 0
     assert np.count_nonzero(whole) == written
+
+
+@dtypes
+def test_no_positions_write_nothing(dtype: str) -> None:
+    whole = np.full((2, 4), 7, DTYPES[dtype])
+    standing = rw.frequencies.from_radians([1.0, 0.0])
+    rw.sinusoidal_encoding([], frequencies=standing, out=whole[:0])
+    assert (whole == 7).all()
 
 
 @dtypes

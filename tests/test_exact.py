@@ -452,7 +452,7 @@ def middles(exponent: int) -> Case:
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("exponent", [-1, -4, -10, -13, -20, -30, -40, -50, -60, -80])
+@pytest.mark.parametrize("exponent", [-1, -4, -10, -13, -20, -30, -40, -50, -54, -56, -60, -80])
 def test_sines_just_below_the_middle_of_two_numbers(exponent: int, dtype: str) -> None:
     middles(exponent).check(dtype)
 
@@ -465,6 +465,34 @@ def middles_of_subnormal_numbers() -> Case:
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_sines_just_below_the_middle_of_two_subnormal_numbers_of_float16(dtype: str) -> None:
     middles_of_subnormal_numbers().check(dtype)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_sines_of_tiny_sums_over_axes(dtype: str) -> None:
+    radians = [[1.0, -0.25, 2.0**-40], [0.3, 1.7, -3.0]]
+    cells = [(1e-12, 2e-12), (2.0**-40, -(2.0**-41)), (1e-7, -3e-5), (-1e-9, 0.0), (3e-30, 5e-31)]
+    exact = [reference.exact_frequencies(row) for row in radians]
+    angles = [
+        [sum(p * axis[pair] for p, axis in zip(cell, exact, strict=True)) for pair in range(3)]
+        for cell in cells
+    ]
+    frequencies = rw.frequencies.from_radians(radians)
+    _, sines = rw.rotary_tables(cells, frequencies=frequencies, dtype=dtype)
+    assert_exact(sines, doubles([[reference.mp.sin(angle) for angle in row] for row in angles]))
+
+
+def test_tiny_angles_just_above_the_middle_of_two_numbers() -> None:
+    """p (1 + a) is a middle of bfloat16 times 1 + a^3 for p = middle (1 - a + a^2)."""
+    a = 2.0**-22
+    middle = 1 + np.arange(1, 128, 2) / 256
+    positions = middle * (1 - a + a * a) * 2.0 ** np.arange(-66.0, -50)[:, None]
+    of_radians([1 + a], positions).check("bfloat16")
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_small_positions_near_whole_turns_of_large_frequencies(dtype: str) -> None:
+    positions = (1 + 2.0**-52) * 2.0 ** -np.arange(30.0, 70)
+    of_radians([TWO_PI * 2.0**n for n in range(40, 60)], positions).check(dtype)
 
 
 # Shift matrices

@@ -227,6 +227,23 @@ def test_tables_are_the_two_columns_of_the_sinusoidal_encoding() -> None:
     assert_same_bits(sines, encoding[:, 0::2])
 
 
+def test_a_cosine_just_below_1_takes_a_factor_below_the_middle() -> None:
+    frequencies = with_factor(rw.frequencies.from_radians([1.0]), 1 + 3 * 2.0**-24)
+    cosines, _ = rw.rotary_tables([0.0, 1e-20], frequencies=frequencies, dtype="float32")
+    assert cosines.ravel().tolist() == [1 + 2.0**-22, 1 + 2.0**-23]  # a tie, and less than it
+
+
+@dtypes
+def test_tables_of_one_pair_have_the_factor_everywhere(dtype: str) -> None:
+    wide, one = (with_factor(rw.frequencies.from_radians(r), 1.25) for r in ([1.0, 0.5], [1.0]))
+    positions = [0.0, 1e-12, 0.3, -1e-300, 355.0]
+    alone = rw.rotary_tables(positions, frequencies=one, dtype=dtype)
+    for table, both in zip(
+        alone, rw.rotary_tables(positions, frequencies=wide, dtype=dtype), strict=True
+    ):
+        assert_same_bits(table, both[:, :1])
+
+
 def test_angles_in_float32_are_those_of_float32_arithmetic() -> None:
     positions = [0, 1, 4095, 10**6, 2**24 + 1, -(2**31), 0.3, -1234.567, LARGEST]
     frequencies = rw.frequencies.standard(16, base=5e5)

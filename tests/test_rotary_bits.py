@@ -230,6 +230,32 @@ def test_stores_that_pass_the_cache_by_take_any_strides(dtype: str, layout: str)
     assert_same_bits(lying, expected)
 
 
+@pytest.mark.usefixtures("streaming")
+@pytest.mark.parametrize("gap", [1, 2, 8])
+@dtypes
+@pairings
+def test_stores_that_pass_the_cache_by_take_heads_any_distance_apart(
+    pairing: Pairing, dtype: str, gap: int
+) -> None:
+    x = rows((3, 50, 32), dtype)
+    out = np.zeros((3, 50 * 32 + gap), x.dtype)[:, :-gap].reshape(3, 50, 32)
+    rw.rotate(x, pairing=pairing, out=out)
+    assert_same_bits(out, turned_in_place(x, pairing=pairing))
+
+
+@pairings
+@dtypes
+def test_heads_inside_of_positions_go_where_out_has_gaps_between_positions(
+    dtype: str, pairing: Pairing
+) -> None:
+    x, positions = rows((40, 3, 16), dtype), np.arange(40)[:, None]
+    whole = np.zeros((40, 5, 16), x.dtype)
+    out = whole[:, :3]
+    assert rw.rotate(x, positions, pairing=pairing, out=out) is out
+    assert_same_bits(out, rw.rotate(x, positions, pairing=pairing))
+    assert not whole[:, 3:].any()
+
+
 @dtypes
 def test_an_out_larger_than_the_cache_has_the_same_bits(dtype: str) -> None:
     x = rows((1000, 1, 128), dtype)
@@ -263,6 +289,18 @@ def test_bits_do_not_depend_on_the_number_of_threads(
             found.add(rw.rotate(x, positions, pairing=pairing).tobytes())
             inside = x.copy()
             found.add(rw.rotate(inside, positions, pairing=pairing, out=inside).tobytes())
+    assert len(found) == 1
+
+
+@pairings
+def test_threads_that_share_out_heads_inside_of_positions_turn_the_same_bits(
+    pairing: Pairing,
+) -> None:
+    x, positions = rows((66, 200, 16), "float32"), np.arange(66)[:, None]
+    found = set()
+    for threads in (1, 2, 3, 4):
+        with rw.num_threads(threads):
+            found.add(rw.rotate(x, positions, pairing=pairing).tobytes())
     assert len(found) == 1
 
 

@@ -152,6 +152,15 @@ def test_tables_belong_to_rows_as_positions_do(cosine_shape: tuple[int, ...]) ->
     assert_same_bits(rw.rotate_by(x, cosines, sines), expected)
 
 
+@pytest.mark.parametrize("kind", [np.int64, np.float64])
+def test_many_rows_of_several_axes_are_turned_by_their_tables(kind: Any) -> None:
+    frequencies = rw.frequencies.axial(8)
+    cells = rw.grid_positions((70, 50)).reshape(-1, 2).astype(kind)
+    x = rows((len(cells), 8), "float32")
+    tables = rw.rotary_tables(cells, frequencies=frequencies, dtype="float32")
+    assert_same_bits(rw.rotate(x, cells, frequencies=frequencies), rw.rotate_by(x, *tables))
+
+
 # Data of every kind
 
 
