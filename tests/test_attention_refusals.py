@@ -427,9 +427,10 @@ def test_there_must_be_parts() -> None:
     for parts in nothing:
         with pytest.raises(ValueError, match=message):
             rw.merge_attention(parts, parts)
-    no_sequences: list[Any] = [None, 3.0, np.array(2.0)]
-    for parts in no_sequences:
-        with pytest.raises(TypeError, match=message):
+    no_sequences: dict[str, Any] = {"NoneType": None, "float": 3.0, "ndarray": np.array(2.0)}
+    no_sequences |= {"generator": (x for x in "ab"), "dict": {0: np.ones((3, 2))}}
+    for kind, parts in no_sequences.items():
+        with pytest.raises(TypeError, match=f"{message}, got {kind}$"):
             rw.merge_attention(parts, parts)
 
 
@@ -476,14 +477,18 @@ def test_slopes_and_sinks_are_looked_at_where_they_lie(back: bool) -> None:
 
 @pytest.mark.parametrize("heads", [4, np.int64(4), np.array(4)], ids=repr)
 def test_a_number_of_heads_is_no_slope(heads: Any) -> None:
-    message = "slopes must be slopes, which bias.alibi_slopes has for as many heads, got 4"
+    message = (
+        "slopes must be one number a head, as bias.alibi_slopes gives for as many heads, got 4"
+    )
     x = np.ones((4, 3, 2))
     with pytest.raises(ValueError, match=exactly(message)):
         rw.attention(x, x, x, slopes=heads)
     with pytest.raises(ValueError, match=exactly(message)):
         rw.attention_weights(x, x, slopes=heads)
     assert (rw.attention(x, x, x, slopes=1) == rw.attention(x, x, x, slopes=1.0)).all()
-    with pytest.raises(ValueError, match=r"^slopes must be slopes, .* an integer of 16610 bits$"):
+    with pytest.raises(
+        ValueError, match=r"^slopes must be one number a head, .* an integer of 16610 bits$"
+    ):
         rw.attention(x, x, x, slopes=10**5000)
 
 
@@ -505,8 +510,8 @@ def test_masked_arrays_are_refused() -> None:
 
 def test_float16_and_bfloat16_have_no_type_in_common() -> None:
     bfloat16 = np.ones((3, 2)).astype(DTYPES["bfloat16"])
-    message = "data must have dtypes that NumPy promotes to one, got bfloat16 and float16"
-    with pytest.raises(TypeError, match=exactly(message)):
+    message = "query, key and value must have dtypes that NumPy promotes to one"
+    with pytest.raises(TypeError, match=exactly(f"{message}, got bfloat16 and float16")):
         rw.attention(bfloat16, bfloat16.astype(np.float16), bfloat16)
 
 

@@ -478,7 +478,7 @@ def test_what_no_memory_holds_is_refused(name: str) -> None:
     with pytest.raises(ValueError, match=r"is larger than any memory$"):
         OF_POSITIONS[name](2**53)
     with pytest.raises(MemoryError):
-        OF_POSITIONS[name](2**30)
+        OF_POSITIONS[name](2**28)
 
 
 def test_what_no_memory_holds_is_refused_by_other_masks() -> None:
@@ -514,9 +514,11 @@ def test_slopes_must_be_real(slopes: Any) -> None:
 
 
 def test_a_number_of_heads_is_no_slope() -> None:
-    with pytest.raises(ValueError, match=r"^slopes must be slopes, .* got 2$"):
+    with pytest.raises(ValueError, match=r"^slopes must be one number a head, .* got 2$"):
         bias.alibi(2, 100)
-    message = "slopes must be slopes, which bias.alibi_slopes has for as many heads, got 8"
+    message = (
+        "slopes must be one number a head, as bias.alibi_slopes gives for as many heads, got 8"
+    )
     with pytest.raises(ValueError, match=exactly(message)):
         bias.alibi(8, 100)
     with pytest.raises(ValueError, match=exactly(message)):

@@ -199,11 +199,18 @@ def test_bounds_hold_in_every_type(scale_base: Any) -> None:
     assert (F.xpos_scales(3, 4, scale_base=narrow) == F.xpos_scales(3, 4, scale_base=512)).all()
 
 
-@pytest.mark.parametrize("call", [rw.similarity, lambda a, b: rw.merge_attention([a, b], [a, b])])
-def test_half_types_do_not_mix(call: Callable[[Any, Any], object]) -> None:
+@pytest.mark.parametrize(
+    ("names", "call"),
+    [
+        ("a and b", rw.similarity),
+        ("outputs", lambda a, b: rw.merge_attention([a, b], [a, b])),
+        ("query, key and value", lambda a, b: rw.attention([a], [b], [b])),
+    ],
+)
+def test_half_types_do_not_mix(names: str, call: Callable[[Any, Any], object]) -> None:
     bfloat16 = rw.sinusoidal_encoding(0, 2, dtype="bfloat16")
-    message = exactly("data must have dtypes that NumPy promotes to one, got bfloat16 and float16")
-    with pytest.raises(TypeError, match=message):
+    message = f"{names} must have dtypes that NumPy promotes to one, got bfloat16 and float16"
+    with pytest.raises(TypeError, match=exactly(message)):
         call(bfloat16, bfloat16.astype(np.float16))
 
 

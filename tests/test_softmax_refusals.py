@@ -94,6 +94,7 @@ def test_ragged_data_is_refused(function: str) -> None:
         ("1", TypeError, "scale must be a real number, got '1'"),
         (1j, TypeError, "scale must be a real number, got 1j"),
         (True, TypeError, "scale must be a real number, got True"),
+        (np.ones(3), TypeError, "scale must be a real number, got an array of shape (3,)"),
     ],
     ids=lambda value: repr(value)[:9],
 )

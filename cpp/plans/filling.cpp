@@ -14,9 +14,8 @@ namespace {
 Exact exact_of(decltype(Exact::fill) fill, Type type, double factor) {
     const double plain = factor == 1.0 ? plain_error : scaled_plain_error * factor;
     // The last bit of values between 2^-13 and 2^-12 as float64 is 2^-65.
-    const double bits = std::fmax(std::ceil(plain * 0x1p65), 1.0);
-    return {fill, type == Type::float64 ? precise_error * factor : plain,
-            std::bit_ceil(static_cast<std::uint32_t>(bits))};
+    const auto bits = static_cast<std::uint32_t>(std::ceil(plain * 0x1p65));
+    return {fill, type == Type::float64 ? precise_error * factor : plain, std::bit_ceil(bits)};
 }
 
 } // namespace

@@ -176,8 +176,7 @@ class Turning {
         }
     }
     void turn_along_shared(Range own, Range shared, const TableRows& table) const {
-        const bool evenly_spaced = shared.size() == inner_.length &&
-                                   shared_.size() == inner_.length && own_.follows(inner_);
+        const bool evenly_spaced = shared.size() == inner_.length && own_.follows(inner_);
         for (std::int64_t row = own.begin; row < own.end;) {
             const std::int64_t rows = evenly_spaced ? own_.stretch(row, own.end) : 1;
             for (std::int64_t other = shared.begin; other < shared.end;) {
@@ -258,10 +257,9 @@ class RotaryTasks {
                                             table_bytes / turning.table_bytes(step));
         rows_ = std::clamp(steps * step, step, longest);
         const std::int64_t rows = std::min(rows_, turning.own());
-        const std::int64_t row = std::max<std::int64_t>(turning.row_bytes(), 1);
         const std::int64_t share =
             std::min(ceil_div(turning.shared() * ceil_div(turning.own(), rows_), wanted),
-                     task_bytes / (row * rows));
+                     task_bytes / (turning.row_bytes() * rows));
         share_ = std::min(std::max(share, least_share), turning.shared());
         shares_ = ceil_div(turning.shared(), share_);
     }

@@ -193,6 +193,17 @@ def converted_integers(name: str, values: object, what: str) -> NDArray[Any]:
     return array if array.size or hasattr(values, "dtype") else array.astype(np.int64)
 
 
+def integers_of_any_size(name: str, values: object, what: str) -> NDArray[Any]:
+    """Return integers, as Python's own where no dtype holds them."""
+    array = converted_integers(name, values, what)
+    if array.dtype.kind in "iu":
+        return array
+    if array.dtype.kind != "O" or not all(isinstance(x, int) for x in array.flat):
+        msg = f"{name} must be integers, got dtype {array.dtype}"
+        raise TypeError(msg)
+    return array
+
+
 def refuse_masked(name: str, values: object) -> None:
     """Refuse a masked array, of which NumPy would take what is masked too, and lists with one."""
     masked = sys.modules.get("numpy.ma")  # loaded by whoever has such arrays
@@ -321,13 +332,9 @@ def integers(name: str, values: object, smallest: int, largest: int) -> NDArray[
     """Return integers from `smallest` to `largest` as an array of int64."""
     if type(values) is int and smallest <= values <= largest:  # as a decoder calls, every step
         return np.array(values, np.int64)
-    array = converted_integers(name, values, "an integer or an array of integers")
+    array = integers_of_any_size(name, values, "an integer or an array of integers")
     if _core.integers_fit_plainly(array, smallest, largest):
         return array
-    beyond = array.dtype.kind == "O" and all(isinstance(x, int) for x in array.flat)
-    if array.dtype.kind not in "iu" and not beyond:  # no dtype holds the largest integers
-        msg = f"{name} must be integers, got dtype {array.dtype}"
-        raise TypeError(msg)
     wrong = array[(array < smallest) | (array > largest)]
     if wrong.size:
         found = _options.shown(wrong.flat[0])
@@ -347,11 +354,11 @@ def aligned(array: NDArray[Any], dtype: DTypeLike | None = None) -> NDArray[Any]
     return array if array.flags.aligned else array.copy()
 
 
-def common_dtype(arrays: Sequence[NDArray[Any]]) -> np.dtype[Any]:
-    """Return the dtype that holds the values of all."""
+def common_dtype(names: str, arrays: Sequence[NDArray[Any]]) -> np.dtype[Any]:
+    """Return the dtype that holds the values of all; `names` says in a message which these are."""
     try:
         return np.result_type(*arrays)
     except TypeError:  # float16 and bfloat16
         found = " and ".join(sorted({str(array.dtype) for array in arrays}))
-        msg = f"data must have dtypes that NumPy promotes to one, got {found}"
+        msg = f"{names} must have dtypes that NumPy promotes to one, got {found}"
         raise TypeError(msg) from None

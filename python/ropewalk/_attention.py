@@ -577,7 +577,7 @@ def merge_attention(
     """
     values = [_arrays.data("outputs", part) for part in _parts("outputs", outputs)]
     logs = [_arrays.data("lses", part) for part in _parts("lses", lses)]
-    dtype = _arrays.common_dtype(values)
+    dtype = _arrays.common_dtype("outputs", values)
     shape = values[0].shape
     for part in values:
         if part.shape != shape:
@@ -609,13 +609,14 @@ def merge_attention(
 
 
 def _parts(name: str, parts: ArrayLike | Sequence[ArrayLike]) -> list[ArrayLike]:
-    error: type[Exception] = TypeError
+    given = type(parts).__name__
     if not isinstance(parts, Sequence):
         parts = _arrays.converted(name, parts, "a sequence of parts")
-    if isinstance(parts, Sequence) or parts.ndim > 0:
-        found: list[ArrayLike] = list(parts)
-        if found:
-            return found
-        error = ValueError
-    msg = f"{name} must be a sequence of one or more parts, got {parts!r}"
-    raise error(msg)
+    if not isinstance(parts, Sequence) and parts.ndim == 0:
+        msg = f"{name} must be a sequence of one or more parts, got {given}"
+        raise TypeError(msg)
+    found: list[ArrayLike] = list(parts)
+    if not found:
+        msg = f"{name} must be a sequence of one or more parts, got none"
+        raise ValueError(msg)
+    return found

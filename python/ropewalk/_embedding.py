@@ -87,17 +87,14 @@ def embed(
     if vectors.ndim != 2:
         msg = f"table must have two dimensions, rows and features, got shape {vectors.shape}"
         raise ValueError(msg)
-    tokens = _arrays.converted_integers("ids", ids, "an array of integers")
-    if tokens.dtype.kind not in "iu":
-        msg = f"ids must be integers, got dtype {tokens.dtype}"
-        raise TypeError(msg)
+    tokens = _arrays.integers_of_any_size("ids", ids, "an array of integers")
     rows, dim = vectors.shape
     outside = (tokens < 0) | (tokens >= rows)
     if outside.any():
         place = tuple(np.argwhere(outside)[0].tolist())
         msg = (
             f"ids must be at least 0 and below {rows}, the number of rows of table, "
-            f"got {tokens[place]} at index {place}"
+            f"got {_options.shown(tokens[place])} at index {place}"
         )
         raise ValueError(msg)
     scale = _options.positive_number("scale", scale)
@@ -190,7 +187,7 @@ def similarity(a: ArrayLike, b: ArrayLike, /, *, measure: Measure = "cosine") ->
     except ValueError:
         msg = f"a and b must have shapes that broadcast, got {first.shape} and {second.shape}"
         raise ValueError(msg) from None
-    dtype = _arrays.common_dtype((first, second))
+    dtype = _arrays.common_dtype("a and b", (first, second))
     working = np.result_type(dtype, np.float32)
     first, second = first.astype(working, copy=False), second.astype(working, copy=False)
     with np.errstate(all="ignore"):  # infinity and NaN answer for themselves

@@ -434,7 +434,8 @@ def computed_dtype(dtype: np.dtype[Any], options: AttentionOptions) -> np.dtype[
 
 
 def _dtype(projections: Sequence[Projection]) -> np.dtype[Any]:
-    return _arrays.common_dtype([array for each in projections for array in each.arrays])
+    arrays = [array for each in projections for array in each.arrays]
+    return _arrays.common_dtype("data, weights and biases", arrays)
 
 
 def _turned(

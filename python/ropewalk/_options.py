@@ -33,7 +33,7 @@ def integer(name: str, value: object) -> int:
             raise TypeError
         number = operator.index(value)  # type: ignore[arg-type]
     except TypeError:
-        msg = f"{name} must be an integer, got {value!r}"
+        msg = f"{name} must be an integer, got {shown(value)}"
         raise TypeError(msg) from None
     if number.bit_length() > 1000:
         msg = f"{name} must be an integer of at most 1000 bits, got {shown(number)}"
@@ -112,7 +112,7 @@ def refuse_heads(slopes: object) -> None:
     if isinstance(number, np.timedelta64) or not isinstance(number, (int, np.integer)):
         return
     if number > 1:
-        which = "slopes, which bias.alibi_slopes has for as many heads"
+        which = "one number a head, as bias.alibi_slopes gives for as many heads"
         msg = f"slopes must be {which}, got {shown(number)}"
         raise ValueError(msg)
 
@@ -127,12 +127,12 @@ def choice(name: str, value: object, allowed: Sequence[str]) -> None:
 def strings(name: str, given: Any, count: int) -> list[str]:
     """Return so many strings; nothing else is taken for one."""
     if isinstance(given, Iterator):  # which some functions would come to the end of
-        msg = f"{name} must be a sequence of strings, got {given!r}"
+        msg = f"{name} must be a sequence of strings, got {shown(given)}"
         raise TypeError(msg)
     ordered = np.iterable(given) and not isinstance(given, (set, frozenset, dict))
     each: list[Any] = list(given) if ordered else [None]
     if not all(isinstance(text, str) for text in each):
-        msg = f"{name} must be strings, got {given!r}"
+        msg = f"{name} must be strings, got {shown(given)}"
         raise TypeError(msg)
     if len(each) != count:
         msg = f"{name} must be {count} strings, got {len(each)}"
@@ -181,7 +181,7 @@ def window(value: object) -> Window:
     for side in value:
         distance = None if side is None else integer("each side of window", side)
         if distance is not None and distance < 0:
-            msg = f"window must be a pair of distances, 0 or more, or None, got {value!r}"
+            msg = f"window must be a pair of distances, 0 or more, or None, got {shown(value)}"
             raise ValueError(msg)
         sides.append(None if distance is None else min(distance, _LARGEST_WINDOW))
     return sides[0], sides[1]
@@ -198,6 +198,8 @@ def which_offset(queries: int, keys: int) -> str:
 
 def shown(value: object) -> str:
     """Return what a message says of a number or an option."""
+    if isinstance(value, np.ndarray) and value.ndim:
+        return f"an array of shape {value.shape}"
     if isinstance(value, int) and value.bit_length() > 1000:
         return f"an integer of {value.bit_length()} bits"  # Python refuses to print the longest
     return str(value) if isinstance(value, _NUMBERS) else repr(value)

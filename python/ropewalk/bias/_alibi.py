@@ -135,7 +135,7 @@ def alibi(
     """
     _options.refuse_heads(slopes)
     steepness = _arrays.finite_reals("slopes", slopes).astype(np.float64)
-    positions, lengths = relative_positions(query_length, key_length, offset)
+    positions, lengths = relative_positions(query_length, key_length, offset, np.float64)
     _results.check_axes(positions.ndim + steepness.ndim + 1)
     distances = np.abs(np.expand_dims(positions, tuple(range(-steepness.ndim - 1, -1))))
     with np.errstate(all="ignore"):

@@ -6,18 +6,19 @@ from typing import Any
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from ropewalk import _arrays, _options, _results
 
 
 def relative_positions(
-    query_length: int, key_length: int | None, offset: ArrayLike | None
+    query_length: int, key_length: int | None, offset: ArrayLike | None, dtype: DTypeLike
 ) -> tuple[NDArray[np.int64], tuple[int, int]]:
     """Return the relative positions from -query_length to key_length - 1, less every offset.
 
     The last axis holds all that a query and a key can have, and one that none have; that one alone
-    where the result is empty, however long the other side is. The lengths come with them.
+    where the result is empty, however long the other side is. The lengths come with them. A result
+    of that dtype that no memory holds is refused.
     """
     queries = checked_length("query_length", query_length)
     keys = queries if key_length is None else checked_length("key_length", key_length)
@@ -26,7 +27,7 @@ def relative_positions(
         raise ValueError(msg)
     offsets = _arrays.offsets(0 if offset is None else offset)
     # Memory that cannot be had is refused before any of it is written.
-    result = _results.empty((*offsets.shape, queries, keys), np.dtype(np.bool_))
+    result = _results.empty((*offsets.shape, queries, keys), np.dtype(dtype))
     line = np.arange(-queries, keys if result.size else 1 - queries)
     return line - offsets[..., None], (queries, keys)
 

@@ -62,7 +62,7 @@ def causal_mask(
     array([[1, 1, 1, 0],
            [1, 1, 1, 1]])
     """
-    positions, lengths = relative_positions(query_length, key_length, offset)
+    positions, lengths = relative_positions(query_length, key_length, offset, np.bool_)
     return matrices(positions <= 0, lengths)
 
 
@@ -131,7 +131,7 @@ def window_mask(
            [0, 1, 1, 0],
            [0, 0, 1, 1]])
     """
-    positions, lengths = relative_positions(query_length, key_length, offset)
+    positions, lengths = relative_positions(query_length, key_length, offset, np.bool_)
     left, right = _options.window(window)
     seen = np.ones(positions.shape, np.bool_)
     if left is not None:

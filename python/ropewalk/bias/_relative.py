@@ -90,7 +90,7 @@ def t5_buckets(
     >>> rw.bias.t5_buckets(1, 8, buckets=4, max_distance=6, bidirectional=False, offset=7)
     array([[3, 3, 3, 3, 2, 2, 1, 0]])
     """
-    positions, lengths = relative_positions(query_length, key_length, offset)
+    positions, lengths = relative_positions(query_length, key_length, offset, np.int64)
     count = _options.integer("buckets", buckets)
     found = _t5_buckets("buckets must be", positions, count, max_distance, bidirectional)
     return matrices(found, lengths)
@@ -169,7 +169,7 @@ def t5(
     if entries.ndim != 2:
         msg = f"table must have shape (buckets, heads), got {entries.shape}"
         raise ValueError(msg)
-    positions, lengths = relative_positions(query_length, key_length, offset)
+    positions, lengths = relative_positions(query_length, key_length, offset, entries.dtype)
     what = "the buckets of table must be"
     buckets = _t5_buckets(what, positions, len(entries), max_distance, bidirectional)
     return matrices(_entries(entries, buckets), lengths)
@@ -242,7 +242,7 @@ def relative(
     if not entries.shape[-1] % 2:
         msg = f"table must have an odd last axis, 2 * reach + 1, got shape {entries.shape}"
         raise ValueError(msg)
-    positions, lengths = relative_positions(query_length, key_length, offset)
+    positions, lengths = relative_positions(query_length, key_length, offset, entries.dtype)
     reach = entries.shape[-1] // 2
     index = reach + np.clip(positions, -reach, reach)
     return matrices(_entries(np.moveaxis(entries, -1, 0), index), lengths)
