@@ -80,7 +80,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     reproduce.add_argument(
         "--out",
-        type=Path,
+        type=_directory,
         default=Path("ropewalk-articles"),
         metavar="DIR",
         help="where to write (default: ./ropewalk-articles)",
@@ -175,6 +175,14 @@ def _picture_path(text: str) -> Path:
     path = Path(text)
     if path.suffix not in {".png", ".svg", ".gif"}:
         msg = f"must end in .png, .svg or .gif, got {text!r}"
+        raise argparse.ArgumentTypeError(msg)
+    return path
+
+
+def _directory(text: str) -> Path:
+    path = Path(text)
+    if not text or (path.exists() and not path.is_dir()):
+        msg = f"must name a directory, or what can become one, got {text!r}"
         raise argparse.ArgumentTypeError(msg)
     return path
 

@@ -73,8 +73,8 @@ def attention(
     value : array_like of shape (..., key length, value dim)
         float64, float32, float16 or bfloat16; integers become float64, and mixed dtypes follow
         `numpy.result_type`. Leading axes broadcast. With four or more dimensions axis -3 holds
-        heads, and the heads of `key` and `value` may divide those of `query`: query head ``h``
-        meets key head ``h // (query heads / key heads)``.
+        heads, and the heads of `key` and those of `value`, each their own number, may divide those
+        of `query`: query head ``h`` meets key head ``h // (query heads / key heads)``.
     causal : bool, default False
         Query ``i`` sees key ``j`` only where ``j <= i + offset``.
     offset : int or array_like of int, optional
@@ -96,7 +96,7 @@ def attention(
     slopes : array_like, optional
         ALiBi: adds ``-slope |i + offset - j|``. Finite in what is computed in; broadcasts to the
         leading axes, one slope a head. One integer above 1 is taken for a number of heads, and
-        refused.
+        refused. Keys further than 2**24 away share values where float32 is computed in.
     key_lengths : int or array_like of int, optional
         How many keys are valid, from the first on, 0 to all of them; shaped as `offset`. Does not
         move the queries.
@@ -145,6 +145,7 @@ def attention(
     attention_with_lse : For attention to keys in parts.
     multi_head_attention : With projections and heads.
     ropewalk.bias : All that is applied here, as arrays.
+    ropewalk.dask.attention : The same of Dask arrays, which this one would compute and hold whole.
 
     Notes
     -----
@@ -274,7 +275,7 @@ def attention_weights(
     key : array_like of shape (..., key length, dim)
         As in `attention`.
     causal, offset, window, mask, bias, slopes, key_lengths, scale, softcap, sinks, precision
-        As in `attention`.
+        As in `attention`; the leading axes are those of `query` and `key` alone.
 
     Returns
     -------

@@ -134,7 +134,7 @@ def logsumexp(x: ArrayLike, /, *, axis: int = -1, mask: ArrayLike | None = None)
     Returns
     -------
     ndarray, of the shape of `x` without the axis, and its dtype
-        -inf where nothing is summed.
+        -inf where nothing is summed, NaN where an element is NaN, and else +inf where one is.
 
     Raises
     ------
