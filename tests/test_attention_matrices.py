@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 from tests.conftest import RunPython
 from tests.data import DTYPES, assert_same_bits, rows
-from tests.test_attention import Call
+from tests.test_attention import LEAST, Call
 
 import ropewalk as rw
 
@@ -19,7 +19,6 @@ INF, NAN = math.inf, math.nan
 HAS_MATRICES = rw.show_config()["matrices"] is not None
 # Data that are what matrices hold of them: one number of bfloat16, or the sum of two.
 EXACT = {"bfloat16": "bfloat16", "bfloat16x3": "float16"}
-LEAST = {"bfloat16": 32, "bfloat16x3": 192}  # queries that share keys
 precisions = pytest.mark.parametrize("precision", EXACT)
 
 
@@ -149,9 +148,38 @@ def test_values_that_are_seen_follow_the_rules(precision: str, number: float) ->
 @pytest.mark.parametrize("slope", [-40.0, -0.5, 0.5, 40.0])
 @precisions
 def test_largest_logits_may_come_late(precision: str, slope: float) -> None:
-    query, key, value = data(EXACT[precision], keys=700)
-    query[..., 0], key[..., 0] = 1, slope * np.arange(700) / 128
+    sizes = {"queries": LEAST[precision] + 17, "keys": 420, "dim": 4, "value_dim": 3}
+    query, key, value = (x[:1] for x in data(EXACT[precision], **sizes))
+    query[..., 0], key[..., 0] = 1, slope * np.arange(420) / 128
     Call(query, key, value, {"scale": 1.0}, precision=precision).check()
+
+
+OPTIONS: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "causal": {"causal": True, "offset": 10},
+    "window": {"window": (60, 20), "offset": 20},
+    "mask": {"mask": np.random.default_rng(1).random(300) < 0.7},
+    "bias": {"bias": np.random.default_rng(2).standard_normal(300)},
+    "slopes": {"slopes": 0.1, "offset": 40},
+    "softcap": {"softcap": 1.5},
+    "sinks": {"sinks": 3.0},
+    "key_lengths": {"key_lengths": 113},
+}
+
+
+@pytest.mark.parametrize(
+    ("precision", "dtype"),
+    [("bfloat16", "bfloat16"), ("bfloat16x3", "float32"), ("bfloat16x3", "float16")],
+)
+@pytest.mark.parametrize("case", OPTIONS)
+def test_matrices_follow_every_option(case: str, precision: str, dtype: str) -> None:
+    sizes = {"queries": LEAST[precision] + 3, "keys": 300, "dim": 4, "value_dim": 3}
+    arrays = [x[:1] for x in data(dtype, **sizes)]
+    Call(*arrays, OPTIONS[case], precision=precision).check()
+    otherwise = rw.attention(*arrays, **OPTIONS[case])
+    found = by_matrices(*arrays, precision=precision, **OPTIONS[case])
+    if dtype == "float32":  # half types may round both to the same
+        assert np.array_equal(found, otherwise) != HAS_MATRICES
 
 
 @pytest.mark.parametrize(("dim", "value_dim"), [(1, 1), (32, 16), (33, 17), (200, 131), (64, 0)])
@@ -161,7 +189,7 @@ def test_matrices_that_data_do_not_fill(
     precision: str, more: int, keys: int, dim: int, value_dim: int
 ) -> None:
     sizes = {"queries": LEAST[precision] + more, "keys": keys, "dim": dim, "value_dim": value_dim}
-    query, key, value = data(EXACT[precision], **sizes)
+    query, key, value = (x[:1] for x in data(EXACT[precision], **sizes))
     Call(query, key, value, {}, precision=precision).check()
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from tests import reference
@@ -237,6 +237,7 @@ def large_tables(draw: st.DrawFn) -> tuple[range | NDArray[Any], int, dict[str, 
     return positions, dim, chosen
 
 
+@settings(max_examples=50)
 @given(large_tables())
 def test_bits_do_not_depend_on_the_number_of_threads(
     table: tuple[range | NDArray[Any], int, dict[str, Any]],
@@ -287,6 +288,7 @@ offsets = st.integers(-(10**9), 10**9)
 
 @pytest.mark.parametrize("dtype", UNIT)
 @layouts
+@settings(max_examples=50)
 @given(offsets, offsets, widths)
 def test_a_shift_is_a_matrix_within_6_units(
     pairing: Pairing, order: Order, dtype: str, position: int, shift: int, dim: int

@@ -269,15 +269,15 @@ import numpy as np
 import ropewalk as rw
 
 rng = np.random.default_rng(20170612)
-x = rng.standard_normal((2, 200, 64))
+x = rng.standard_normal((2, 70, 64))
 results = {"isa": rw.show_config()["isa"]}
 for dtype in (np.float64, np.float32, np.float16):
     q = x.astype(dtype)
     for name, result in {
-        "table": rw.sinusoidal_encoding(range(2000), 64, dtype=dtype),
+        "table": rw.sinusoidal_encoding(range(300), 64, dtype=dtype),
         "table of any positions": rw.sinusoidal_encoding(1e6 * x[0, 0], 64, dtype=dtype),
         "rotation": rw.rotate(q),
-        "rotation of halves": rw.rotate(q, range(9000, 9200), pairing="half"),
+        "rotation of halves": rw.rotate(q, range(9000, 9070), pairing="half"),
         "softmax": rw.softmax(q, axis=1),
         "attention": rw.attention(q, q[:, ::-1], q, causal=True),
         "decoding": rw.attention(q[:, :1], q, q, softcap=2.0),
@@ -441,7 +441,7 @@ else:
 def test_a_call_that_runs_out_of_memory_raises(run_python: RunPython, kib: int) -> None:
     result = run_python(MEMORY.format(kib=kib))
     assert result.returncode == 0, result.stderr
-    assert result.stdout in {"refused\n", "done\n"}
+    assert result.stdout in {0: {"refused\n"}, 16000: {"done\n"}}.get(kib, {"refused\n", "done\n"})
 
 
 # The extension module as a file
