@@ -74,6 +74,16 @@ def test_a_layer_whose_base_is_0_does_not_rotate() -> None:
     refused(config | {"layer_rope_theta": None}, message, layer_type="full_attention")
 
 
+def test_some_layer_must_rotate() -> None:
+    config = LLAMA | {"layer_types": KINDS, "layer_rope_theta": [0, 0]}
+    refused(config, "layer_rope_theta must let some layer rotate, got [[0, 0]]")
+
+
+def test_layers_without_heads_are_none_to_choose_from() -> None:
+    config = LLAMA | {"layer_types": ["conv", "full_attention"], "layer_rope_theta": [1e3, 1e3]}
+    assert turns(config) == frequencies.standard(16, base=1e3)
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [
@@ -101,6 +111,7 @@ LLAMA_3 |= {"low_freq_factor": 1.0, "high_freq_factor": 32.0}
 def test_layers_of_step_have_bases_and_parts_of_their_own() -> None:
     whole = frequencies.standard(16, base=5e6)
     assert [turns(STEP, name) for name in KINDS] == [whole, whole]
+    assert turns(STEP | {"layer_types": KINDS[:1] * 3}) == whole
     parts = STEP | {"partial_rotary_factors": [0.5, 1.0]}
     assert [turns(parts, name) for name in KINDS] == [frequencies.standard(8, base=5e6), whole]
     scaled = parts | {"rope_theta": [5e6, 1e4], "rope_scaling": LLAMA_3}

@@ -305,28 +305,31 @@ def _rope_of_layer(
 ) -> tuple[str | None, dict[str, Any]]:
     """Return a layer type and its parameters, its base among them, in one flat dictionary."""
     rope = _by_layer(text, family)
+    names = _layer_types(text)
+    # Those of the usual layer types that this model has.
+    usual = [name for name in family.get("layers", ()) if name in names] or family.get("layers")
     layers: dict[str, Mapping[str, Any] | None]
     if any(isinstance(layer, Mapping) for layer in rope.values()):
         for name, layer in rope.items():
             if layer is not None:
                 _refuse_other(name, layer, Mapping)
         # Families with an older spelling fill in what is left out.
-        filled = family["layers"] if "scaled" in family else ()
+        filled = usual if usual and "scaled" in family else ()
         layers = {**dict.fromkeys(rope), **{name: {} for name in filled}}
         layers |= {name: layer for name, layer in rope.items() if layer is not None}
-    elif "layers" in family:
+    elif usual:
         scaled = family.get("scaled", ())
         if rope and not scaled:
             msg = f"rope_parameters must be given by layer type in {family['name']!r}, got {rope!r}"
             raise ValueError(msg)
-        layers = {name: rope if name in scaled else {} for name in family["layers"]}
+        layers = {name: rope if name in scaled else {} for name in usual}
     else:
         if not rope and "rope_type" in family:
             msg = f"rope_parameters is missing, and models of {family['name']!r} differ in it"
             raise ValueError(msg)
         base = _given(_BASE, rope, text)
         one = {**rope, "rope_theta": family.get("rope_theta") if base is None else base}
-        layers = dict.fromkeys(_layer_types(text), one)
+        layers = dict.fromkeys(names, one)
         if layer_type is None and len(layers) != 1:
             return None, one
         if len(layers) > 1:
@@ -384,8 +387,11 @@ def _by_layer(text: Mapping[str, Any], family: dict[str, Any]) -> dict[str, Any]
                 msg = f"{key} must be the same in all layers of {name!r}, got {own}"
                 raise ValueError(msg)
             layers[name][_LISTS[key]] = own[0]
-        if layers[name].get("rope_theta") == 0:
+        if layers[name].get("rope_theta") == 0 or name in _WITHOUT_HEADS:
             layers[name] = None
+    if not any(layers.values()):
+        msg = f"{' and '.join(lists)} must let some layer rotate, got {[*lists.values()]}"
+        raise ValueError(msg)
     return layers
 
 
