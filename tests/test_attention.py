@@ -143,10 +143,13 @@ class Call:
         return np.broadcast_to(value, (*leading, *value.shape[-2:]))
 
     def may_be_matrices(self) -> bool:
-        """Tell whether there are as many queries as matrices need, where heads share all keys."""
+        """Tell whether there are as many queries as matrices need, if all heads shared keys."""
+        if self.precision not in PRODUCTS or self.dtype == np.float64:
+            return False
         heads = self.query.shape[-3] if self.query.ndim > 3 else 1
-        least = 32 if self.dtype == DTYPES["bfloat16"] else LEAST.get(self.precision or "", 0)
-        return self.precision in PRODUCTS and self.query.shape[-2] * heads >= least
+        one_product = self.dtype == DTYPES["bfloat16"]
+        least = LEAST["bfloat16" if one_product else self.precision or ""]
+        return bool(self.query.shape[-2] * heads >= least)
 
     def expected(self) -> tuple[reference.Attention, reference.Attention]:
         """Return the stages of the reference, and how far the library's may be from them."""
@@ -160,11 +163,11 @@ class Call:
             products, lost, lost_values = PRODUCTS[self.precision or ""]
         if products:  # of 32 keys at once
             in_a_row += 20 + products * keys // 28
-        computed = allowed_errors(stages, self, unit, in_a_row, 0.0 if in_float64 else lost)
+        computed = allowed_errors(stages, self, unit, in_a_row, lost)
         # The loops of the reference round as well, and sum in any case exactly.
         own = allowed_errors(stages, self, UNIT["float64"], 1)
         allowed = {name: error + getattr(own, name) for name, error in vars(computed).items()}
-        if products and not in_float64:
+        if products:
             value = np.abs(self.values_of_heads(stages.weights.shape[:-2]))
             allowed["output"] += 1.01 * lost_values * (stages.weights @ value)
         for name in ("scores", "capped", "biased", "weights", "output"):

@@ -319,8 +319,9 @@ def test_blocks_that_are_hidden_as_a_whole_are_not_met(dtype: str, way: str, que
         lambda scores: np.repeat(scores, 2, axis=-1)[..., ::2],
         lambda scores: scores[..., ::-1].copy()[..., ::-1],
         lambda scores: scores.swapaxes(0, 1).copy().swapaxes(0, 1),
+        lambda scores: scores.swapaxes(1, 2).copy().swapaxes(1, 2),
     ],
-    ids=["Fortran order", "gaps", "backwards", "heads inside"],
+    ids=["Fortran order", "gaps", "backwards", "heads inside", "transposed"],
 )
 @pytest.mark.parametrize("queries", [1, 6, 50, 100])
 @pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])
@@ -332,8 +333,12 @@ def test_masks_and_biases_may_lie_in_any_order(dtype: str, queries: int, layout:
     bias = random.normal(size=mask.shape).astype(query.dtype)
     bias[:, :, ::7] = -INF
     expected = rw.attention(query, key[:1], value[:1], mask=mask, bias=bias)
-    found = rw.attention(query, key[:1], value[:1], mask=layout(mask), bias=layout(bias))
-    assert_same_bits(found, expected)
+    for options in (
+        {"mask": layout(mask), "bias": layout(bias)},
+        {"mask": mask, "bias": layout(bias)},
+        {"mask": layout(mask), "bias": bias},
+    ):
+        assert_same_bits(rw.attention(query, key[:1], value[:1], **options), expected)
 
 
 @pytest.mark.parametrize("queries", [1, 6, 50])

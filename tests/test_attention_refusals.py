@@ -478,7 +478,7 @@ def test_slopes_and_sinks_are_looked_at_where_they_lie(back: bool) -> None:
 @pytest.mark.parametrize("heads", [4, np.int64(4), np.array(4)], ids=repr)
 def test_a_number_of_heads_is_no_slope(heads: Any) -> None:
     message = (
-        "slopes must be one number a head, as bias.alibi_slopes gives for as many heads, got 4"
+        "slopes must be one number a head, as bias.alibi_slopes gives for that many heads, got 4"
     )
     x = np.ones((4, 3, 2))
     with pytest.raises(ValueError, match=exactly(message)):

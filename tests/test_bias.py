@@ -517,7 +517,7 @@ def test_a_number_of_heads_is_no_slope() -> None:
     with pytest.raises(ValueError, match=r"^slopes must be one number a head, .* got 2$"):
         bias.alibi(2, 100)
     message = (
-        "slopes must be one number a head, as bias.alibi_slopes gives for as many heads, got 8"
+        "slopes must be one number a head, as bias.alibi_slopes gives for that many heads, got 8"
     )
     with pytest.raises(ValueError, match=exactly(message)):
         bias.alibi(8, 100)

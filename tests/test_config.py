@@ -390,6 +390,7 @@ def test_the_data_file_is_sorted(part: str) -> None:
 
 KINDS: dict[str, Any] = {
     "pairing": {"half", "interleaved"},
+    "alpha": bool,
     "axes": {"chunked", "interleaved"},
     "output": {"halves"},
     "part": {"last"},

@@ -85,22 +85,77 @@ def test_layers_without_heads_are_none_to_choose_from() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("given", "error", "message"),
     [
-        ({"layer_types": KINDS}, "layer_rope_theta must have as many numbers as layer_types, 2"),
+        ({"layer_types": KINDS}, ValueError, "layer_rope_theta must have as many numbers as layer"),
         (
             {"layer_types": ["full_attention"] * 3},
+            ValueError,
             "layer_rope_theta must be the same in all layers of 'full_attention', got [1.0, 2.0, 2",
         ),
-        ({}, "layer_rope_theta must have as many numbers as layer_types, 0, got 3"),
-        ({"layer_types": "full"}, "layer_types must be a list, got 'full'"),
-        ({"layer_types": [1, 2, 3]}, "layer_types must be a str, got 1"),
+        ({}, ValueError, "layer_types is missing, and layer_rope_theta has a number a layer"),
+        ({"layer_types": "full"}, TypeError, "layer_types must be a list, got 'full'"),
+        ({"layer_types": [1, 2, 3]}, TypeError, "each of layer_types must be a str, got 1"),
+        ({"layer_rope_theta": 5e5}, TypeError, "layer_rope_theta must be a list, got 500000.0"),
+        ({"partial_rotary_factors": 0.5}, TypeError, "partial_rotary_factors must be a list"),
+        (
+            {"rope_theta": [1e4] * 3},
+            ValueError,
+            "layer_rope_theta must not be given beside rope_theta",
+        ),
+        (
+            {"rope_parameters": {"full_attention": PLAIN}},
+            ValueError,
+            "layer_rope_theta must not be given beside parameters by layer type",
+        ),
+        (
+            {"rope_scaling_layers": [0]},
+            ValueError,
+            "rope_scaling_layers must not be given beside layer_rope_theta",
+        ),
     ],
     ids=str,
 )
-def test_a_list_must_tell_the_layer_types_apart(given: dict[str, Any], message: str) -> None:
-    error = TypeError if "must be a " in message and "layer_types must" in message else ValueError
+def test_a_list_must_tell_the_layer_types_apart(
+    given: dict[str, Any], error: type[Exception], message: str
+) -> None:
     refused(LLAMA | {"layer_rope_theta": [1.0, 2.0, 2.0]} | given, message, error)
+
+
+@pytest.mark.parametrize(
+    ("family", "still"), [("qwen3_next", "linear_attention"), ("afmoe", "full_attention")]
+)
+def test_lists_without_a_base_turn_no_layer_that_stands_still(family: str, still: str) -> None:
+    config = {"model_type": family, "head_dim": 64, "rope_theta": 1e4}
+    config |= {"layer_types": [still, "sliding_attention"], "partial_rotary_factors": [0.5, 0.5]}
+    refused(config, f"layer_type {still!r} does not rotate in {family!r}", layer_type=still)
+    assert turns(config) == frequencies.standard(32)
+
+
+def test_lists_leave_the_rest_of_a_rule_as_it_is() -> None:
+    config = {"model_type": "laguna", "head_dim": 64, "layer_types": KINDS}
+    config |= {"layer_rope_theta": [1e5, 1e3]}
+    assert turns(config, "full_attention") == frequencies.standard(32, base=1e5)
+    assert turns(config, "sliding_attention") == frequencies.standard(64, base=1e3)
+
+
+def test_only_layer_types_of_the_model_are_to_choose_from() -> None:
+    both = {"full_attention": PLAIN, "sliding_attention": PLAIN | {"rope_theta": 1e3}}
+    config = LLAMA | {"layer_types": ["full_attention"] * 2, "rope_parameters": both}
+    assert turns(config) == frequencies.standard(16, base=5e4)
+
+
+def test_single_layers_may_say_the_width_of_their_heads() -> None:
+    config = {"model_type": "gemma4_text", "layer_types": KINDS * 2, "head_dim": 32}
+    layers = {"0": {"head_dim": 64}, "2": {"head_dim": 64}}
+    widths = [
+        rw.rotary_from_config(config | {"per_layer_config": layers}, layer_type=name)["rotary_dim"]
+        for name in KINDS
+    ]
+    assert widths == [64, 32]
+    layers["2"]["head_dim"] = 128
+    message = "head_dim must be the same in all layers of 'full_attention', got [64, 128]"
+    refused(config | {"per_layer_config": layers}, message, layer_type="full_attention")
 
 
 STEP = {"model_type": "step3p5", "head_dim": 16, "layer_types": KINDS, "rope_theta": 5e6}
@@ -114,6 +169,9 @@ def test_layers_of_step_have_bases_and_parts_of_their_own() -> None:
     assert turns(STEP | {"layer_types": KINDS[:1] * 3}) == whole
     parts = STEP | {"partial_rotary_factors": [0.5, 1.0]}
     assert [turns(parts, name) for name in KINDS] == [frequencies.standard(8, base=5e6), whole]
+    # A list may be longer, for layers that predict further tokens.
+    longer = parts | {"rope_theta": [5e6, 5e6, 7.0], "num_hidden_layers": 2}
+    assert turns(longer, "sliding_attention") == whole
     scaled = parts | {"rope_theta": [5e6, 1e4], "rope_scaling": LLAMA_3}
     assert turns(scaled, "sliding_attention") == frequencies.standard(16, base=1e4)
     assert turns(scaled, "full_attention") == frequencies.llama3(
@@ -135,6 +193,13 @@ def test_only_some_layers_of_molmo_may_be_scaled() -> None:
     some = config | {"rope_scaling_layers": [0, 2]}
     assert turns(some, "scaled") == scaled
     assert turns(some, "unscaled") == frequencies.standard(16, base=1e6)
+    assert turns(config | {"rope_scaling_layers": [2, 1, 0]}, "scaled") == scaled
+    assert turns(config | {"rope_scaling_layers": []}) == frequencies.standard(16, base=1e6)
+    usual = {key: value for key, value in some.items() if key != "rope_theta"}
+    assert turns(usual, "unscaled") == frequencies.standard(16)
+    inside = some | {"rope_scaling": yarn | {"rope_theta": 1e4}}
+    refused(inside, "rope_theta of rope_scaling and rope_theta must agree", layer_type="scaled")
+    refused(some | {"rope_scaling_layers": [3]}, "each of rope_scaling_layers must be an integer")
     refused(some, "layer_type must be one of 'scaled', 'unscaled', got None")
     refused(some | {"num_hidden_layers": None}, "num_hidden_layers is missing, and rope_scaling_")
     refused(some | {"rope_scaling_layers": 2}, "rope_scaling_layers must be a list", TypeError)
@@ -145,6 +210,7 @@ def test_alpha_is_hunyuans_name_for_the_factor_of_ntk() -> None:
     config = {"model_type": "hunyuan_v1_dense", "head_dim": 16}
     config |= {"rope_scaling": rope | {"mscale": 1.0, "mscale_all_dim": 0.0}}
     assert turns(config) == frequencies.ntk(16, factor=1000.0)
+    refused(LLAMA | {"rope_scaling": rope}, "alpha is not understood where rope_type is 'dynamic'")
     for alpha in (0, -1.0):
         refused(config | {"rope_scaling": rope | {"alpha": alpha}}, "alpha must be positive")
 
@@ -155,6 +221,10 @@ def test_phi_has_an_attention_factor_for_short_contexts_and_one_for_long_ones() 
     config = {"model_type": "phimoe", "head_dim": 16, "rope_scaling": rope}
     found = [turns(config, length=length).attention_factor for length in (None, 4096, 4097)]
     assert found == [1.24, 1.24, 1.25]
+    for factor in ("x", 0.01):
+        error = TypeError if factor == "x" else ValueError
+        wrong = config | {"rope_scaling": rope | {"long_mscale": factor}}
+        refused(wrong, "long_mscale must be a ", error)
     message = "short_mscale and long_mscale must be given together, and without attention_factor"
     for given in ({"long_mscale": None}, {"short_mscale": None}, {"attention_factor": 1.2}):
         refused(config | {"rope_scaling": rope | given}, message)
@@ -176,3 +246,9 @@ def test_both_spellings_may_share_what_they_say() -> None:
 def test_a_part_that_does_not_rotate_is_not_asked_for() -> None:
     config = {"model_type": "encoder-decoder", "decoder": {"model_type": "bert"}}
     refused(config, "model_type 'encoder-decoder' is not known")
+
+
+@pytest.mark.parametrize("part", [{"rope_theta": 1e6}, {"model_type": "dbrx"}, {"model_type": [0]}])
+def test_parts_of_a_known_family_are_asked_for_whatever_they_are(part: dict[str, Any]) -> None:
+    config = LLAMA | {"model_type": "llava", "llm_config": part}
+    refused(config, "config must be the part about text, config['llm_config'], got all parts")

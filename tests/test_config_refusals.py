@@ -346,7 +346,7 @@ def test_one_of_several_layer_types_must_be_named(layer_type: str | None) -> Non
 
 @pytest.mark.parametrize("name", [["x"], {}, 1, None], ids=repr)
 def test_layer_types_are_texts(name: object) -> None:
-    message = f"layer_types must be a str, got {name!r}"
+    message = f"each of layer_types must be a str, got {name!r}"
     refused(LLAMA | {"layer_types": [name]}, message, TypeError, layer_type="x")
 
 

@@ -146,9 +146,10 @@ def test_a_sum_is_rounded_to_float32_once(high: float, low: float, rounded: floa
 
 
 def turned_on(radians: Sequence[reference.Real], count: int) -> Doubles:
-    """Return the exact table of 0, 1, 2 .. by the addition theorem, from one sine of each pair.
+    """Return the exact table of 0, 1, 2 .. by the addition theorem, from the angles of position 1.
 
-    In integers, with 480 bits behind the point: a step loses some units of the 400th one.
+    In integers of 480 bits behind the point; that one row has the 400 bits of the reference, and so
+    a step loses some units of the 400th bit.
     """
     one = 1 << 480
     high, low = np.empty((2, count, 2 * len(radians)))

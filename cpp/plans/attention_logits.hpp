@@ -16,21 +16,19 @@ class TileLogits {
                const Tile<T>& tile)
         : tiling_(tiling), a_(tiling.attention()), queries_(queries), room_(room), tile_(tile) {}
 
-    // Puts side by side what masks and biases say of the keys of a block.
-    void gather(Interval block) const {
-        if (a_.mask.lie_apart())
-            gather(a_.mask, &Stretch<T>::mask, block, room_.gathered_masks);
-        if (tiling_.bias().lie_apart())
-            gather(tiling_.bias(), &Stretch<T>::bias, block, room_.gathered_biases);
-    }
-
     // Whether the mask, or a bias of -inf, hides all keys of a block from all queries, which then
-    // need not meet it, unless stages show it.
+    // need not meet it, unless stages show it. Puts side by side what they say of its keys.
     bool hides_all(Interval block) const {
         const std::int64_t keys = block.end - block.begin;
-        return a_.stages.weights == nullptr &&
-               ((a_.mask.data != nullptr && !any<false>(masks(block), hidden_byte, keys)) ||
-                (tiling_.bias().data != nullptr && !any<false>(biases(block), -infinity, keys)));
+        const bool shows_all = a_.stages.weights != nullptr;
+        if (a_.mask.lie_apart())
+            gather(a_.mask, &Stretch<T>::mask, block, room_.gathered_masks);
+        if (!shows_all && a_.mask.data != nullptr && !any<false>(masks(block), hidden_byte, keys))
+            return true;
+        const Scores<T>& bias = tiling_.bias();
+        if (bias.lie_apart())
+            gather(bias, &Stretch<T>::bias, block, room_.gathered_biases);
+        return !shows_all && bias.data != nullptr && !any<false>(biases(block), -infinity, keys);
     }
 
     // Changes the logits of a block. Returns those of its keys that some query may not see.

@@ -71,7 +71,6 @@ class TileTask {
     }
 
     void meet(Interval block, bool fetches, bool last) {
-        logits_.gather(block);
         if (logits_.hides_all(block))
             return;
         queries_.count_keys(block, tile_);

@@ -176,6 +176,7 @@ class Turning {
         }
     }
     void turn_along_shared(Range own, Range shared, const TableRows& table) const {
+        // As many as the inner axis has are all of it: tasks take steps of one size through it.
         const bool evenly_spaced = shared.size() == inner_.length && own_.follows(inner_);
         for (std::int64_t row = own.begin; row < own.end;) {
             const std::int64_t rows = evenly_spaced ? own_.stretch(row, own.end) : 1;

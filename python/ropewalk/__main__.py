@@ -11,6 +11,7 @@ import argparse
 import csv
 import io
 import json
+import os
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -181,7 +182,7 @@ def _picture_path(text: str) -> Path:
 
 def _directory(text: str) -> Path:
     path = Path(text)
-    if not text or (path.exists() and not path.is_dir()):
+    if not text or (os.path.exists(path) and not os.path.isdir(path)):  # noqa: PTH110, PTH112 - which never raise
         msg = f"must name a directory, or what can become one, got {text!r}"
         raise argparse.ArgumentTypeError(msg)
     return path

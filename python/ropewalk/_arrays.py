@@ -198,7 +198,7 @@ def integers_of_any_size(name: str, values: object, what: str) -> NDArray[Any]:
     array = converted_integers(name, values, what)
     if array.dtype.kind in "iu":
         return array
-    if array.dtype.kind != "O" or not all(isinstance(x, int) for x in array.flat):
+    if array.dtype.kind != "O" or not all(type(x) is int for x in array.flat):
         msg = f"{name} must be integers, got dtype {array.dtype}"
         raise TypeError(msg)
     return array

@@ -16,6 +16,7 @@ import numpy as np
 
 from ropewalk import _options, frequencies
 from ropewalk.frequencies import Frequencies
+from ropewalk.frequencies._frequencies import LARGEST_ATTENTION_FACTOR, SMALLEST_ATTENTION_FACTOR
 
 _TRAINED = "original_max_position_embeddings"
 _LONGEST = "max_position_embeddings"
@@ -35,7 +36,6 @@ _SCHEDULES: dict[str, _Schedule] = {
     "default": (frequencies.standard, (), ()),
     "linear": (frequencies.linear, ("factor",), ()),
     "dynamic": (frequencies.dynamic_ntk, ("factor", _TRAINED), ()),
-    "ntk_alpha": (_ntk_alpha, ("alpha",), ()),
     "yarn": (
         frequencies.yarn,
         ("factor", _TRAINED),
@@ -53,9 +53,11 @@ _SCHEDULES: dict[str, _Schedule] = {
     ),
     "proportional": (frequencies.proportional, (), ("factor",)),
 }
+# What Hunyuan calls dynamic.
+_ALPHA = "dynamic by alpha"
 # Keys that stand in published configurations and change nothing.
 _WITHOUT_EFFECT = {
-    "ntk_alpha": ("factor", "beta_fast", "beta_slow", "mscale", "mscale_all_dim"),
+    _ALPHA: ("factor", "beta_fast", "beta_slow", "mscale", "mscale_all_dim"),
     "yarn": ("finetuned",),
 }
 _SYNONYMS = {"su": "longrope", "mrope": "default"}
@@ -74,6 +76,7 @@ _KEY_OF = {"dim": "rotary_dim", "sections": "mrope_section", "max_length": _LONG
 
 _ROPE = ("rope_parameters", "rope_scaling")
 _BASE = ("rope_theta", "rotary_emb_base")
+_LAYERS, _SCALED_LAYERS = "num_hidden_layers", "rope_scaling_layers"
 # Lists that have one number a layer, and what each is in a layer; a base of 0 is no rotation.
 _LISTS = {
     "layer_rope_theta": "rope_theta",
@@ -168,7 +171,8 @@ def rotary_from_config(
     dynamic NTK grows from `original_max_position_embeddings`, where it is given. Of the two forms
     of a key, one inside `rope_scaling` and one outside, either may be there, or both if they agree;
     a base inside of a layer type comes before one outside. The parameters of a layer type are taken
-    as they are given, and only where none are, the usual ones of the family.
+    as they are given, but for a base that is missing; only where none are, the usual ones of the
+    family are.
 
     References
     ----------
@@ -197,7 +201,7 @@ def rotary_from_config(
     if length is not None:
         length = _options.context_length("length", length)
     layer_type, rope = _rope_of_layer(text, family, layer_type)
-    kind = _kind(rope)
+    kind = _kind(rope, family)
     head = _head_dim(text, family, layer_type)
     fraction, rotary_dim = _rotated_part(text, family, rope, head)
     if kind != "proportional" and (rotary_dim % 2 or rotary_dim < 2):
@@ -215,7 +219,7 @@ def rotary_from_config(
         arguments |= _mscale(arguments, length)
         arguments |= {"length": length, "max_length": text.get(_LONGEST)}
     try:
-        turns = _on_axes(_SCHEDULES[kind][0](rotary_dim, **arguments), family, rope)
+        turns = _on_axes(_schedule(kind)[0](rotary_dim, **arguments), family, rope)
     except (TypeError, ValueError) as error:  # they name arguments: name their keys instead
         expected, got, found = str(error).partition(", got ")
         expected = re.sub(r"\w+", lambda word: _KEY_OF.get(word[0], word[0]), expected)
@@ -238,10 +242,12 @@ def _text_and_family(config: Any) -> tuple[Mapping[str, Any], dict[str, Any]]:
     if text is not None:
         _refuse_other("text_config", text, Mapping)
     families = _families()
+    known = _name_of(config.get("model_type")) in families["families"]
     for key in _PARTS if not text else ():
         part = config.get(key)
-        known = isinstance(part, Mapping) and _name_of(str(part.get("model_type")))
-        if known in families["families"]:
+        if isinstance(part, Mapping) and (
+            known or _name_of(part.get("model_type")) in families["families"]
+        ):
             msg = f"config must be the part about text, config[{key!r}], got all parts"
             raise ValueError(msg)
     text = text or config
@@ -277,7 +283,8 @@ def _text_and_family(config: Any) -> tuple[Mapping[str, Any], dict[str, Any]]:
 
 def _name_of(model_type: Any) -> Any:
     """Return the name of the text's own family, where a model of several parts has another."""
-    return _families()["inside"].get(model_type, model_type)
+    known = isinstance(model_type, str)
+    return _families()["inside"].get(model_type, model_type) if known else None
 
 
 def _refuse_other(name: str, value: object, wanted: type) -> None:
@@ -304,15 +311,16 @@ def _rope_of_layer(
     text: Mapping[str, Any], family: dict[str, Any], layer_type: str | None
 ) -> tuple[str | None, dict[str, Any]]:
     """Return a layer type and its parameters, its base among them, in one flat dictionary."""
-    rope = _by_layer(text, family)
+    rope = _told_apart(text, family, _parameters(text))
     names = _layer_types(text)
     # Those of the usual layer types that this model has.
     usual = [name for name in family.get("layers", ()) if name in names] or family.get("layers")
     layers: dict[str, Mapping[str, Any] | None]
-    if any(isinstance(layer, Mapping) for layer in rope.values()):
+    if _is_by_layer(rope):
         for name, layer in rope.items():
             if layer is not None:
                 _refuse_other(name, layer, Mapping)
+        rope = {name: layer for name, layer in rope.items() if name in names} or rope
         # Families with an older spelling fill in what is left out.
         filled = usual if usual and "scaled" in family else ()
         layers = {**dict.fromkeys(rope), **{name: {} for name in filled}}
@@ -349,45 +357,96 @@ def _rope_of_layer(
     raise ValueError(msg)
 
 
-def _by_layer(text: Mapping[str, Any], family: dict[str, Any]) -> dict[str, Any]:
-    """Return what `_ROPE` says, by kinds of layers where lists tell them apart."""
+def _parameters(text: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what `_ROPE` says, both spellings together."""
     new, old = ({} if text.get(key) is None else text[key] for key in _ROPE)
     for key, place in zip(_ROPE, (new, old), strict=True):
         _refuse_other(key, place, Mapping)
+    if _is_by_layer(new) or _is_by_layer(old):
+        return dict(_given(_ROPE, {key: text.get(key) or None for key in _ROPE}))
     rope = {key: old.get(key) if new.get(key) is None else new[key] for key in (*new, *old)}
     for key, value in old.items():
         if value is not None and not np.array_equal(value, rope[key]):
             msg = f"{key} of {' and of '.join(_ROPE)} must agree, got {rope[key]!r} and {value!r}"
             raise ValueError(msg)
-    scaled = text.get("rope_scaling_layers")
-    if scaled is not None:
-        _refuse_other("rope_scaling_layers", scaled, list)
-        count = text.get("num_hidden_layers")
-        if count is None:
-            msg = "num_hidden_layers is missing, and rope_scaling_layers names some of them"
-            raise ValueError(msg)
-        count = _options.integer_between("num_hidden_layers", count, 1, 2**20)
-        if any(layer not in scaled for layer in range(count)):
-            base = {key: rope[key] for key in _BASE if key in rope}
-            return {"scaled": rope, "unscaled": {"rope_type": "default", **base}}
-    lists = {key: text[key] for key in _LISTS if isinstance(text.get(key), list)}
-    if not lists:
+    return rope
+
+
+def _is_by_layer(rope: Mapping[str, Any]) -> bool:
+    return any(isinstance(layer, Mapping) for layer in rope.values())
+
+
+def _told_apart(
+    text: Mapping[str, Any], family: dict[str, Any], rope: dict[str, Any]
+) -> dict[str, Any]:
+    """Return the parameters of the rotation by kinds of layers where lists tell them apart."""
+    lists = {}
+    for key in _LISTS:
+        if text.get(key) is not None and (key not in _BASE or isinstance(text[key], list)):
+            _refuse_other(key, text[key], list)
+            lists[key] = text[key]
+    given = [key for key in (_SCALED_LAYERS, *lists) if text.get(key) is not None]
+    if not given:
         return rope
-    names = _layer_types(text)
-    for key, values in lists.items():
-        if len(values) != len(names):
-            msg = f"{key} must have as many numbers as layer_types, {len(names)}, got {len(values)}"
-            raise ValueError(msg)
+    if _is_by_layer(rope) or len({_LISTS.get(key) for key in given}) < max(len(given), 1):
+        others = "parameters by layer type" if _is_by_layer(rope) else given[1]
+        msg = f"{given[0]} must not be given beside {others}"
+        raise ValueError(msg)
+    if _SCALED_LAYERS not in given:
+        return _by_lists(text, family, rope, lists)
+    if lists:
+        msg = f"{_SCALED_LAYERS} must not be given beside {given[1]}"
+        raise ValueError(msg)
+    return _by_scaling(text, family, rope)
+
+
+def _by_scaling(
+    text: Mapping[str, Any], family: dict[str, Any], rope: dict[str, Any]
+) -> dict[str, Any]:
+    """Return the parameters of the layers that are scaled, and of those that are not."""
+    _refuse_other(_SCALED_LAYERS, text[_SCALED_LAYERS], list)
+    if text.get(_LAYERS) is None:
+        msg = f"{_LAYERS} is missing, and {_SCALED_LAYERS} names some of them"
+        raise ValueError(msg)
+    count = _options.integer_between(_LAYERS, text[_LAYERS], 1, 2**20)
+    each = f"each of {_SCALED_LAYERS}"
+    scaled = {_options.integer_between(each, layer, 0, count - 1) for layer in text[_SCALED_LAYERS]}
+    base = _given(_BASE, rope, text)
+    one = {"rope_theta": family.get("rope_theta") if base is None else base}
+    kinds = {"scaled": {**rope, **one}} if scaled else {}
+    return kinds if len(scaled) == count else {**kinds, "unscaled": one}
+
+
+def _by_lists(
+    text: Mapping[str, Any],
+    family: dict[str, Any],
+    rope: dict[str, Any],
+    lists: dict[str, list[Any]],
+) -> dict[str, Any]:
+    """Return the parameters of each layer type, with what its layers have in the lists."""
+    cut = slice(text.get(_LAYERS))  # some are longer, for layers that predict further tokens
+    names = _layer_types(text)[cut]
+    if not names:
+        msg = f"layer_types is missing, and {next(iter(lists))} has a number a layer"
+        raise ValueError(msg)
     layers: dict[str, Any] = {}
     for name in names:
-        layers[name] = dict(rope) if name in family.get("scaled", names) else {}
+        own = {}
         for key, values in lists.items():
-            own = [value for value, of in zip(values, names, strict=True) if of == name]
-            if any(value != own[0] for value in own):
-                msg = f"{key} must be the same in all layers of {name!r}, got {own}"
+            if len(values[cut]) != len(names):
+                expected = f"as many numbers as layer_types, {len(names)}"
+                msg = f"{key} must have {expected}, got {len(values)}"
                 raise ValueError(msg)
-            layers[name][_LISTS[key]] = own[0]
-        if layers[name].get("rope_theta") == 0 or name in _WITHOUT_HEADS:
+            found = [value for value, of in zip(values[cut], names, strict=True) if of == name]
+            if any(value != found[0] for value in found):
+                msg = f"{key} must be the same in all layers of {name!r}, got {found}"
+                raise ValueError(msg)
+            own[_LISTS[key]] = found[0]
+        rule = dict(family.get("layers", {}).get(name, {}))
+        rule.pop("rope_theta", None)  # a base outside comes before it
+        layers[name] = {**((name in family.get("scaled", names) and rope) or rule), **own}
+        still = name in family.get("unrotated", ()) and "rope_theta" not in own
+        if still or name in _WITHOUT_HEADS or own.get("rope_theta") == 0:
             layers[name] = None
     if not any(layers.values()):
         msg = f"{' and '.join(lists)} must let some layer rotate, got {[*lists.values()]}"
@@ -400,7 +459,7 @@ def _layer_types(text: Mapping[str, Any]) -> list[str]:
     names = [] if text.get("layer_types") is None else text["layer_types"]
     _refuse_other("layer_types", names, list)
     for name in names:
-        _refuse_other("layer_types", name, str)
+        _refuse_other("each of layer_types", name, str)
     return names
 
 
@@ -416,10 +475,16 @@ def _with_base(
         if doubtful and not np.array_equal(base, usual):
             msg = f"rope_theta of {name!r} must be in rope_parameters, got {base!r}"
             raise ValueError(msg)
-    return {**(layer or rule), "rope_theta": usual if base is None else base}
+    if base is None:
+        base = family.get("rope_theta") if usual is None else usual
+    return {**(layer or rule), "rope_theta": base}
 
 
-def _kind(rope: Mapping[str, Any]) -> str:
+def _schedule(kind: str) -> _Schedule:
+    return (_ntk_alpha, ("alpha",), ()) if kind == _ALPHA else _SCHEDULES[kind]
+
+
+def _kind(rope: Mapping[str, Any], family: dict[str, Any]) -> str:
     """Return the name of the schedule, once no parameter is left that is not understood."""
     spelled = {key: rope[key] for key in ("rope_type", "type") if rope.get(key) is not None}
     for key, name in spelled.items():
@@ -430,10 +495,10 @@ def _kind(rope: Mapping[str, Any]) -> str:
         msg = f"rope_type and type must agree, got {rope['rope_type']!r} and {rope['type']!r}"
         raise ValueError(msg)
     (kind,) = kinds
-    if kind == "dynamic" and rope.get("alpha") is not None:
-        kind = "ntk_alpha"
-    understood = {*_OF_ANY_KIND, *_SCHEDULES[kind][1], *_SCHEDULES[kind][2]}
-    understood |= {*_WITHOUT_EFFECT.get(kind, ())}
+    if kind == "dynamic" and family.get("alpha") and rope.get("alpha") is not None:
+        kind = _ALPHA
+    _, needed, optional = _schedule(kind)
+    understood = {*_OF_ANY_KIND, *needed, *optional, *_WITHOUT_EFFECT.get(kind, ())}
     for key, value in rope.items():
         if key not in understood and value is not None:
             msg = f"{key} is not understood where rope_type is {kind!r}, got {value!r}"
@@ -444,6 +509,7 @@ def _kind(rope: Mapping[str, Any]) -> str:
 def _head_dim(text: Mapping[str, Any], family: dict[str, Any], layer_type: str | None) -> int:
     """Return how many channels of a head the rotation may reach."""
     of_layer = _HEAD_OF_LAYER.get(layer_type or "", "head_dim")
+    text = {**text, **_own_head(text, of_layer, layer_type)}
     for key in ("qk_rope_head_dim", of_layer, "head_dim", "kv_channels"):
         width = text.get(key, family.get(key))
         if width is not None:
@@ -462,6 +528,24 @@ def _head_dim(text: Mapping[str, Any], family: dict[str, Any], layer_type: str |
         )
         raise ValueError(msg)
     return sizes[0] // sizes[1]
+
+
+def _own_head(text: Mapping[str, Any], of_layer: str, layer_type: str | None) -> dict[str, Any]:
+    """Return the width of the heads of a layer type where single layers say it."""
+    single = text.get("per_layer_config")
+    if single is None:
+        return {}
+    _refuse_other("per_layer_config", single, Mapping)
+    widths = []
+    for index, name in enumerate(_layer_types(text)):
+        layer = single.get(str(index), single.get(index, {}))
+        _refuse_other("each of per_layer_config", layer, Mapping)
+        if name == layer_type:
+            widths.append(layer.get("head_dim"))
+    if any(width != widths[0] for width in widths):
+        msg = f"head_dim must be the same in all layers of {layer_type!r}, got {widths}"
+        raise ValueError(msg)
+    return {of_layer: widths[0]} if widths and widths[0] is not None else {}
 
 
 def _rotated_part(
@@ -491,7 +575,7 @@ def _rotated_part(
 
 def _arguments(text: Mapping[str, Any], rope: Mapping[str, Any], kind: str) -> dict[str, Any]:
     """Return what the function of a schedule is called with, apart from its width."""
-    _, needed, optional = _SCHEDULES[kind]
+    _, needed, optional = _schedule(kind)
     given: dict[str, Any] = {key: rope.get(key) for key in ("rope_theta", *needed, *optional)}
     longest = text.get(_LONGEST)
     if _TRAINED in given:
@@ -516,6 +600,11 @@ def _mscale(arguments: dict[str, Any], length: int | None) -> dict[str, Any]:
     short, long = (arguments.pop(key, None) for key in _MSCALES)
     if short is None and long is None:
         return {}
+    for key, factor in zip(_MSCALES, (short, long), strict=True):
+        if factor is not None:
+            _options.number_between(
+                key, factor, SMALLEST_ATTENTION_FACTOR, LARGEST_ATTENTION_FACTOR
+            )
     if short is None or long is None or "attention_factor" in arguments:
         msg = (
             "short_mscale and long_mscale must be given together, and without attention_factor, "

@@ -112,7 +112,7 @@ def refuse_heads(slopes: object) -> None:
     if isinstance(number, np.timedelta64) or not isinstance(number, (int, np.integer)):
         return
     if number > 1:
-        which = "one number a head, as bias.alibi_slopes gives for as many heads"
+        which = "one number a head, as bias.alibi_slopes gives for that many heads"
         msg = f"slopes must be {which}, got {shown(number)}"
         raise ValueError(msg)
 

@@ -128,8 +128,11 @@ REFUSED: dict[str, str] = {
 SAME = {"kimi_k2": "deepseek_v3"}
 # What default configurations do not show: fractions and bases that stand outside of the parameters
 # of a layer type (configurations and code published with MiMo-V2-Flash and Step-3.5-Flash), full
-# layers that do not rotate (configuration_muse_*.py), layers of Gated DeltaNet.
+# layers that do not rotate (configuration_muse_*.py), what Hunyuan's code reads of dynamic NTK,
+# layers of Gated DeltaNet.
 MORE: dict[str, dict[str, Any]] = {
+    "hunyuan_v1_dense": {"alpha": True},
+    "hunyuan_v1_moe": {"alpha": True},
     "mimo_v2_flash": {
         "partial_rotary_factor": 0.334,
         "base_keys": {"full_attention": "rope_theta", "sliding_attention": "swa_rope_theta"},

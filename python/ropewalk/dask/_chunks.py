@@ -38,7 +38,8 @@ def stand_in(array: da.Array, in_a_row: tuple[int, ...] = ()) -> NDArray[Any]:
 
 def common_dtype(arrays: Mapping[str, da.Array]) -> np.dtype[Any]:
     ones = [_arrays.data(name, np.empty(1, array.dtype)) for name, array in arrays.items()]
-    return _arrays.common_dtype(", ".join(arrays), ones)
+    *names, last = arrays
+    return _arrays.common_dtype(f"{', '.join(names)} and {last}", ones)
 
 
 def leading_axes(count: int) -> Labels:
