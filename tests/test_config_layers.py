@@ -94,6 +94,11 @@ def test_layers_without_heads_are_none_to_choose_from() -> None:
             "layer_rope_theta must be the same in all layers of 'full_attention', got [1.0, 2.0, 2",
         ),
         ({}, ValueError, "layer_types is missing, and layer_rope_theta has a number a layer"),
+        (
+            {"layer_types": KINDS, "num_hidden_layers": "2"},
+            TypeError,
+            "num_hidden_layers must be an integer, got '2'",
+        ),
         ({"layer_types": "full"}, TypeError, "layer_types must be a list, got 'full'"),
         ({"layer_types": [1, 2, 3]}, TypeError, "each of layer_types must be a str, got 1"),
         ({"layer_rope_theta": 5e5}, TypeError, "layer_rope_theta must be a list, got 500000.0"),
@@ -153,6 +158,11 @@ def test_single_layers_may_say_the_width_of_their_heads() -> None:
         for name in KINDS
     ]
     assert widths == [64, 32]
+    none = config | {"per_layer_config": {"0": {}}}  # the family's own are others
+    assert rw.rotary_from_config(none, layer_type=KINDS[0])["rotary_dim"] == 32
+    bare = {"model_type": "gemma4_text", "layer_types": KINDS, "per_layer_config": {}}
+    for name in KINDS:
+        assert rw.rotary_from_config(bare, layer_type=name)["rotary_dim"] == 256
     layers["2"]["head_dim"] = 128
     message = "head_dim must be the same in all layers of 'full_attention', got [64, 128]"
     refused(config | {"per_layer_config": layers}, message, layer_type="full_attention")

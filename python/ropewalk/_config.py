@@ -405,10 +405,10 @@ def _by_scaling(
 ) -> dict[str, Any]:
     """Return the parameters of the layers that are scaled, and of those that are not."""
     _refuse_other(_SCALED_LAYERS, text[_SCALED_LAYERS], list)
-    if text.get(_LAYERS) is None:
+    count = _layer_count(text)
+    if count is None:
         msg = f"{_LAYERS} is missing, and {_SCALED_LAYERS} names some of them"
         raise ValueError(msg)
-    count = _options.integer_between(_LAYERS, text[_LAYERS], 1, 2**20)
     each = f"each of {_SCALED_LAYERS}"
     scaled = {_options.integer_between(each, layer, 0, count - 1) for layer in text[_SCALED_LAYERS]}
     base = _given(_BASE, rope, text)
@@ -424,7 +424,7 @@ def _by_lists(
     lists: dict[str, list[Any]],
 ) -> dict[str, Any]:
     """Return the parameters of each layer type, with what its layers have in the lists."""
-    cut = slice(text.get(_LAYERS))  # some are longer, for layers that predict further tokens
+    cut = slice(_layer_count(text))  # some are longer, for layers that predict further tokens
     names = _layer_types(text)[cut]
     if not names:
         msg = f"layer_types is missing, and {next(iter(lists))} has a number a layer"
@@ -452,6 +452,11 @@ def _by_lists(
         msg = f"{' and '.join(lists)} must let some layer rotate, got {[*lists.values()]}"
         raise ValueError(msg)
     return layers
+
+
+def _layer_count(text: Mapping[str, Any]) -> int | None:
+    count = text.get(_LAYERS)
+    return None if count is None else _options.integer_between(_LAYERS, count, 1, 2**20)
 
 
 def _layer_types(text: Mapping[str, Any]) -> list[str]:
@@ -541,11 +546,12 @@ def _own_head(text: Mapping[str, Any], of_layer: str, layer_type: str | None) ->
         layer = single.get(str(index), single.get(index, {}))
         _refuse_other("each of per_layer_config", layer, Mapping)
         if name == layer_type:
-            widths.append(layer.get("head_dim"))
+            widths.append(layer.get("head_dim", text.get("head_dim")))
     if any(width != widths[0] for width in widths):
         msg = f"head_dim must be the same in all layers of {layer_type!r}, got {widths}"
         raise ValueError(msg)
-    return {of_layer: widths[0]} if widths and widths[0] is not None else {}
+    # None is what the family has for all layers, and not for those of this type.
+    return {of_layer: widths[0]} if widths and (widths[0], of_layer) != (None, "head_dim") else {}
 
 
 def _rotated_part(
