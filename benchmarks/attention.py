@@ -58,8 +58,8 @@ def contenders(
     return calls
 
 
-def on_one_thread(call: Call) -> Call:
-    def alone() -> object:
+def on_one_thread(call: Callable[[], Array]) -> Callable[[], Array]:
+    def alone() -> Array:
         with rw.num_threads(1):
             return call()
 
@@ -76,13 +76,15 @@ def compared(bench: Bench, *, causal: bool, dtype: str = "float32") -> Iterator[
             arrays = inputs(8 if tokens <= 128 else 1, tokens, dim, dtype)
             ours = partial(rw.attention, *arrays, causal=causal)
             verify = partial(check_rows, arrays, causal=causal)
-            verify(ours())
             several = bench.threads > 1 and tokens >= 1024
+            alone = on_one_thread(ours)
+            verify(ours())
+            verify(alone())
             yield bench.figure(
                 {"dim": dim, "tokens": tokens, "heads": len(arrays[0])},
                 ours,
                 rivals=contenders(found, arrays, verify, causal=causal),
-                ourselves={"one thread": on_one_thread(ours)} if several else {},
+                ourselves={"one thread": alone} if several else {},
                 limits=bench.limits.multiply_add(operations(arrays, causal=causal), dtype),
             )
 
@@ -114,6 +116,7 @@ def by_matrices(
                 ours = partial(exactly, precision=precision)
                 verify = partial(check_rows, arrays, causal=causal, tolerance=tolerance)
                 verify(ours())
+                verify(exactly())
                 yield bench.figure(
                     {
                         "dim": dim,
@@ -158,6 +161,7 @@ def options(bench: Bench) -> Iterator[Figure]:
                 "causal": ({"causal": True}, {"causal": True}),
             }
             plain = partial(rw.attention, *arrays)
+            check_rows(arrays, plain())
             for name, (option, formula) in given.items():
                 call = partial(rw.attention, *arrays, **option)
                 check_rows(arrays, call(), **formula)
@@ -172,9 +176,11 @@ def layout(bench: Bench) -> Iterator[Figure]:
             arrays = inputs(8, tokens, dim)
             inside = [np.ascontiguousarray(array.swapaxes(0, 1)) for array in arrays]
             call = partial(rw.attention, *(array.swapaxes(0, 1) for array in inside))
+            contiguous = partial(rw.attention, *arrays)
             check_rows(arrays, call())
+            check_rows(arrays, contiguous())
             case: Case = {"dim": dim, "tokens": tokens, "heads": 8}
-            yield bench.figure(case, call, ourselves={"contiguous": partial(rw.attention, *arrays)})
+            yield bench.figure(case, call, ourselves={"contiguous": contiguous})
 
 
 def hard(arrays: Sequence[Array]) -> dict[str, tuple[Sequence[Array], float]]:
@@ -199,6 +205,7 @@ def numbers(bench: Bench) -> Iterator[Figure]:
         for tokens in bench.of([2048], [512]):
             arrays = inputs(1, tokens, dim)
             plain = partial(rw.attention, *arrays)
+            check_rows(arrays, plain())
             for name, (given, tolerance) in hard(arrays).items():
                 call = partial(rw.attention, *given)
                 check_rows(given, call(), tolerance=tolerance)

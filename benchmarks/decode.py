@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterator
 from functools import partial
 
+import numpy as np
+
 import ropewalk as rw
 from benchmarks.attention import TOLERANCE, contenders, operations
 from benchmarks.figures import Array, Case, Figure
@@ -19,10 +21,11 @@ def cached(mebibytes: float, queries: int = 1) -> tuple[Array, Array]:
     return rows(HEADS * queries, 1, DIM), rows(2, HEADS, keys, DIM, seed=1)
 
 
-def checked(arrays: list[Array], tolerance: float = TOLERANCE) -> Callable[[Array], None]:
-    """Return what compares an output with the formula in float64."""
+def checked(arrays: list[Array], share: float | None = None) -> Callable[[Array], None]:
+    """Return what compares an output with the formula in float64, within a share of the largest."""
     query, key, value = arrays
     expected = exact(grouped(query, key), key, value)
+    tolerance = TOLERANCE if share is None else share * float(np.abs(expected).max())
     return lambda found: check(found.reshape(expected.shape), expected, tolerance)
 
 
@@ -62,10 +65,12 @@ def half_caches(bench: Bench) -> Iterator[Figure]:
             arrays = [query.astype(dtype), *half]
             call = partial(rw.attention, *arrays)
             checked(arrays, unit(dtype))(call())
+            wide = partial(rw.attention, query, *both)
+            checked([query, *both])(wide())
             case: Case = {"dtype": dtype, "keys": both.shape[-2], "MiB": size / 2}
             yield bench.figure(
                 case,
                 call,
-                ourselves={"float32": partial(rw.attention, query, *both)},
+                ourselves={"float32": wide},
                 limits=bench.limits.read(half),
             )

@@ -136,10 +136,10 @@ def fresh_rotation(bench: Bench) -> Iterator[Figure]:
         }
         rivals = {name: call for name, call in made.items() if call}
         ours = partial(rw.rotate, x, pairing="half")
-        calls: list[Call] = [ours, *rivals.values()]
+        given = partial(rw.rotate_by, x, *tables, pairing="half")
+        calls: list[Call] = [ours, given, *rivals.values()]
         for call in calls:
             check_rows(x, np.asarray(call()).reshape(x.shape), "half")
-        given = partial(rw.rotate_by, x, *tables, pairing="half")
         full = {"np.full": Limit([partial(np.full, x.shape, 1, x.dtype)])}
         case: Case = {"MiB": size}
         yield bench.figure(case, ours, rivals=rivals, ourselves={"rotate_by": given}, limits=full)

@@ -12,18 +12,21 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
-from benchmarks import measure
+from benchmarks import attention, decode, measure, rotary
 from benchmarks.__main__ import limited
 from benchmarks.figures import Figure, as_table
 from benchmarks.measure import Bench, check, interleaved, others_run, settle, warm
 from benchmarks.parts import PARTS
 from benchmarks.tables import LEADS, TABLES, leads, losses, pivot
+
+import ropewalk as rw
 
 ROOT = Path(__file__).parents[1]
 SVG = "{http://www.w3.org/2000/svg}"
@@ -150,6 +153,39 @@ def test_without_a_compiler_there_are_no_limits(tmp_path: Path) -> None:
 def test_values_that_are_wrong_are_not_timed() -> None:
     with pytest.raises(AssertionError, match=r"wrong values were timed: off by 0\.5"):
         check([1.0, 2.5], np.array([1.0, 2.0]), 0.1)
+
+
+# Parts, a function, and which of its calls, timed beside others, is made wrong.
+WRONG: dict[str, tuple[Callable[[Bench], Any], str, Callable[..., bool]]] = {
+    "rotation, tables given": (rotary.fresh_rotation, "rotate_by", lambda *_, **__: True),
+    "decoding in float32": (
+        decode.half_caches,
+        "attention",
+        lambda query, *_, **__: query.dtype == np.float32,
+    ),
+    "the plain call": (attention.options, "attention", lambda *_, **options: not options),
+    "contiguous arrays": (
+        attention.layout,
+        "attention",
+        lambda query, *_, **__: query.flags.c_contiguous,
+    ),
+    "float32 inside": (
+        attention.bfloat16,
+        "attention",
+        lambda *_, **options: "precision" not in options,
+    ),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_no_part_times_a_wrong_call(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    part, name, is_wrong = WRONG[case]
+    right = getattr(rw, name)
+    monkeypatch.setattr(
+        rw, name, lambda *data, **given: right(*data, **given) + is_wrong(*data, **given)
+    )
+    with pytest.raises(AssertionError, match="wrong values were timed"):
+        next(part(Bench(1, "smallest")))
 
 
 def test_the_limit_that_binds_is_the_slower_one() -> None:
