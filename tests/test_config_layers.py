@@ -106,7 +106,7 @@ def test_layers_without_heads_are_none_to_choose_from() -> None:
         (
             {"rope_theta": [1e4] * 3},
             ValueError,
-            "layer_rope_theta must not be given beside rope_theta",
+            "layer_rope_theta and rope_theta must not be given together",
         ),
         (
             {"rope_parameters": {"full_attention": PLAIN}},
@@ -116,7 +116,7 @@ def test_layers_without_heads_are_none_to_choose_from() -> None:
         (
             {"rope_scaling_layers": [0]},
             ValueError,
-            "rope_scaling_layers must not be given beside layer_rope_theta",
+            "rope_scaling_layers and layer_rope_theta must not be given together",
         ),
     ],
     ids=str,

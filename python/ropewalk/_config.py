@@ -380,31 +380,27 @@ def _told_apart(
     text: Mapping[str, Any], family: dict[str, Any], rope: dict[str, Any]
 ) -> dict[str, Any]:
     """Return the parameters of the rotation by kinds of layers where lists tell them apart."""
-    lists = {}
-    for key in _LISTS:
-        if text.get(key) is not None and (key not in _BASE or isinstance(text[key], list)):
-            _refuse_other(key, text[key], list)
-            lists[key] = text[key]
-    given = [key for key in (_SCALED_LAYERS, *lists) if text.get(key) is not None]
-    if not given:
+    lists = {key: text[key] for key in (_SCALED_LAYERS, *_LISTS) if text.get(key) is not None}
+    if not isinstance(lists.get("rope_theta"), list):
+        lists.pop("rope_theta", None)
+    if not lists:
         return rope
-    if _is_by_layer(rope) or len({_LISTS.get(key) for key in given}) < max(len(given), 1):
-        others = "parameters by layer type" if _is_by_layer(rope) else given[1]
-        msg = f"{given[0]} must not be given beside {others}"
+    for key, value in lists.items():
+        _refuse_other(key, value, list)
+    if _is_by_layer(rope):
+        msg = f"{next(iter(lists))} must not be given beside parameters by layer type"
         raise ValueError(msg)
-    if _SCALED_LAYERS not in given:
-        return _by_lists(text, family, rope, lists)
-    if lists:
-        msg = f"{_SCALED_LAYERS} must not be given beside {given[1]}"
+    scaled = _SCALED_LAYERS in lists
+    if len({_LISTS.get(key) for key in lists}) < len(lists) or (scaled and len(lists) > 1):
+        msg = f"{' and '.join(lists)} must not be given together"
         raise ValueError(msg)
-    return _by_scaling(text, family, rope)
+    return _by_scaling(text, family, rope) if scaled else _by_lists(text, family, rope, lists)
 
 
 def _by_scaling(
     text: Mapping[str, Any], family: dict[str, Any], rope: dict[str, Any]
 ) -> dict[str, Any]:
     """Return the parameters of the layers that are scaled, and of those that are not."""
-    _refuse_other(_SCALED_LAYERS, text[_SCALED_LAYERS], list)
     count = _layer_count(text)
     if count is None:
         msg = f"{_LAYERS} is missing, and {_SCALED_LAYERS} names some of them"
