@@ -384,6 +384,7 @@ REFUSED = {
     "plot integer --positions 0:4 --dim 4 --out missing/a.svg": "[Errno 2] ",
     "plot integer --positions 0,1,5 --dim 4 --out a.svg": "positions must be evenly spaced",
     "articles --out taken/under": "[Errno 20] ",
+    f"articles --out {'a' * 300}": "[Errno ",  # whose number is the system's own
 }
 
 

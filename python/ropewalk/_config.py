@@ -8,13 +8,14 @@ out, is in rotary_families.json, which tests/golden/rotary_families.py measures.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from ropewalk import _options, frequencies
+from ropewalk._config_layers import BASE, agreed, layer_types, refuse_other, rope_of_layer
 from ropewalk.frequencies import Frequencies
 from ropewalk.frequencies._frequencies import LARGEST_ATTENTION_FACTOR, SMALLEST_ATTENTION_FACTOR
 
@@ -74,15 +75,6 @@ _KEY_OF = {"dim": "rotary_dim", "sections": "mrope_section", "max_length": _LONG
     argument: key for key, argument in _ARGUMENTS.items()
 }
 
-_ROPE = ("rope_parameters", "rope_scaling")
-_BASE = ("rope_theta", "rotary_emb_base")
-_LAYERS, _SCALED_LAYERS = "num_hidden_layers", "rope_scaling_layers"
-# Lists that have one number a layer, and what each is in a layer; a base of 0 is no rotation.
-_LISTS = {
-    "layer_rope_theta": "rope_theta",
-    "rope_theta": "rope_theta",
-    "partial_rotary_factors": "partial_rotary_factor",
-}
 _FRACTION = (
     "partial_rotary_factor",
     "rotary_pct",
@@ -99,14 +91,12 @@ _PARTS = (
     "thinker_config",
     "vlm_config",
 )
-# Layers that have no queries and keys.
-_WITHOUT_HEADS = ("conv", "mamba", "mamba2", "recurrent")
 _HIDDEN = ("hidden_size", "n_embd")
 _HEADS = ("num_attention_heads", "n_head", "decoder_num_attention_heads")
 _HEAD_OF_LAYER = {"full_attention": "global_head_dim", "sliding_attention": "swa_head_dim"}
 # The last two say how queries are scaled and how long a context may get: no part of the rotation.
 _OF_ANY_KIND = {
-    *("rope_type", "type", *_BASE, *_FRACTION),
+    *("rope_type", "type", *BASE, *_FRACTION),
     *("mrope_section", "mrope_interleaved", "interleaved"),
     *("llama_4_scaling_beta", _LONGEST),
 }
@@ -197,10 +187,10 @@ def rotary_from_config(
     """
     text, family = _text_and_family(config)
     if layer_type is not None:
-        _refuse_other("layer_type", layer_type, str)
+        refuse_other("layer_type", layer_type, str)
     if length is not None:
         length = _options.context_length("length", length)
-    layer_type, rope = _rope_of_layer(text, family, layer_type)
+    layer_type, rope = rope_of_layer(text, family, layer_type)
     kind = _kind(rope, family)
     head = _head_dim(text, family, layer_type)
     fraction, rotary_dim = _rotated_part(text, family, rope, head)
@@ -237,10 +227,10 @@ def _families() -> Any:
 
 def _text_and_family(config: Any) -> tuple[Mapping[str, Any], dict[str, Any]]:
     """Return the part of a configuration that is about text, and what its family is known for."""
-    _refuse_other("config", config, Mapping)
+    refuse_other("config", config, Mapping)
     text = config.get("text_config")
     if text is not None:
-        _refuse_other("text_config", text, Mapping)
+        refuse_other("text_config", text, Mapping)
     families = _families()
     known = _name_of(config.get("model_type")) in families["families"]
     for key in _PARTS if not text else ():
@@ -257,20 +247,20 @@ def _text_and_family(config: Any) -> tuple[Mapping[str, Any], dict[str, Any]]:
     if "model_type" not in text and "model_type" not in config:
         msg = "config must have model_type, which says how channels are paired; it has none"
         raise ValueError(msg)
-    _refuse_other("model_type", model_type, str)
+    refuse_other("model_type", model_type, str)
     model_type = _name_of(model_type)
     if model_type in families["refused"]:
         msg = f"model_type {model_type!r} is refused: {families['refused'][model_type]}"
         raise ValueError(msg)
-    known = families["families"].get(model_type, {})
-    family = {"name": model_type, "known": bool(known), **known}
+    measured = families["families"].get(model_type, {})
+    family = {"name": model_type, "known": bool(measured), **measured}
     for key, needed in family.get("needs", {}).items():
         if not np.array_equal(False if text.get(key) is None else text[key], needed):
             msg = f"{key} must be {needed!r} for {model_type!r} to rotate, got {text.get(key)!r}"
             raise ValueError(msg)
     interleaved = text.get("rope_interleave")
     if interleaved is not None:
-        _refuse_other("rope_interleave", interleaved, bool)
+        refuse_other("rope_interleave", interleaved, bool)
         family["pairing"] = "interleaved" if interleaved else "half"
     if "pairing" not in family:
         msg = (
@@ -287,200 +277,6 @@ def _name_of(model_type: Any) -> Any:
     return _families()["inside"].get(model_type, model_type) if known else None
 
 
-def _refuse_other(name: str, value: object, wanted: type) -> None:
-    if not isinstance(value, wanted):
-        msg = f"{name} must be a {wanted.__name__.lower()}, got {value!r}"
-        raise TypeError(msg)
-
-
-def _given(keys: Sequence[str], *places: Mapping[str, Any]) -> Any:
-    """Return what one of some keys says in one of some places, None where none says anything."""
-    found = [(key, place[key]) for place in places for key in keys if place.get(key) is not None]
-    for key, value in found[1:]:
-        if not np.array_equal(value, found[0][1]):
-            first = found[0][0]
-            if key == first:  # inside and outside of the parameters of the rotation
-                given = (name for name in _ROPE if places[-1].get(name))
-                first += f" of {next(given, 'the rule of its family')}"
-            msg = f"{first} and {key} must agree, got {found[0][1]!r} and {value!r}"
-            raise ValueError(msg)
-    return found[0][1] if found else None
-
-
-def _rope_of_layer(
-    text: Mapping[str, Any], family: dict[str, Any], layer_type: str | None
-) -> tuple[str | None, dict[str, Any]]:
-    """Return a layer type and its parameters, its base among them, in one flat dictionary."""
-    rope = _told_apart(text, family, _parameters(text))
-    names = _layer_types(text)
-    # Those of the usual layer types that this model has.
-    usual = [name for name in family.get("layers", ()) if name in names] or family.get("layers")
-    layers: dict[str, Mapping[str, Any] | None]
-    if _is_by_layer(rope):
-        for name, layer in rope.items():
-            if layer is not None:
-                _refuse_other(name, layer, Mapping)
-        rope = {name: layer for name, layer in rope.items() if name in names} or rope
-        # Families with an older spelling fill in what is left out.
-        filled = usual if usual and "scaled" in family else ()
-        layers = {**dict.fromkeys(rope), **{name: {} for name in filled}}
-        layers |= {name: layer for name, layer in rope.items() if layer is not None}
-    elif usual:
-        scaled = family.get("scaled", ())
-        if rope and not scaled:
-            msg = f"rope_parameters must be given by layer type in {family['name']!r}, got {rope!r}"
-            raise ValueError(msg)
-        layers = {name: rope if name in scaled else {} for name in usual}
-    else:
-        if not rope and "rope_type" in family:
-            msg = f"rope_parameters is missing, and models of {family['name']!r} differ in it"
-            raise ValueError(msg)
-        base = _given(_BASE, rope, text)
-        one = {**rope, "rope_theta": family.get("rope_theta") if base is None else base}
-        layers = dict.fromkeys(names, one)
-        if layer_type is None and len(layers) != 1:
-            return None, one
-        if len(layers) > 1:
-            layers |= dict.fromkeys(family.get("unrotated", ()))
-            layers |= {name: None for name in _WITHOUT_HEADS if name in layers}
-    rotated = {name: layer for name, layer in layers.items() if layer is not None}
-    if layer_type is None and len(rotated) == 1:
-        (layer_type,) = rotated
-    if layer_type is not None and layer_type in rotated:
-        return layer_type, _with_base(text, family, rotated[layer_type], layer_type)
-    if layer_type in layers:
-        msg = f"layer_type {layer_type!r} does not rotate in {family['name']!r}"
-    elif rotated:
-        msg = f"layer_type must be one of {', '.join(map(repr, rotated))}, got {layer_type!r}"
-    else:
-        msg = f"layer_type must be left out where layer_types is, got {layer_type!r}"
-    raise ValueError(msg)
-
-
-def _parameters(text: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what `_ROPE` says, both spellings together."""
-    new, old = ({} if text.get(key) is None else text[key] for key in _ROPE)
-    for key, place in zip(_ROPE, (new, old), strict=True):
-        _refuse_other(key, place, Mapping)
-    if _is_by_layer(new) or _is_by_layer(old):
-        return dict(_given(_ROPE, {key: text.get(key) or None for key in _ROPE}))
-    rope = {key: old.get(key) if new.get(key) is None else new[key] for key in (*new, *old)}
-    for key, value in old.items():
-        if value is not None and not np.array_equal(value, rope[key]):
-            msg = f"{key} of {' and of '.join(_ROPE)} must agree, got {rope[key]!r} and {value!r}"
-            raise ValueError(msg)
-    return rope
-
-
-def _is_by_layer(rope: Mapping[str, Any]) -> bool:
-    return any(isinstance(layer, Mapping) for layer in rope.values())
-
-
-def _told_apart(
-    text: Mapping[str, Any], family: dict[str, Any], rope: dict[str, Any]
-) -> dict[str, Any]:
-    """Return the parameters of the rotation by kinds of layers where lists tell them apart."""
-    lists = {key: text[key] for key in (_SCALED_LAYERS, *_LISTS) if text.get(key) is not None}
-    if not isinstance(lists.get("rope_theta"), list):
-        lists.pop("rope_theta", None)
-    if not lists:
-        return rope
-    for key, value in lists.items():
-        _refuse_other(key, value, list)
-    if _is_by_layer(rope):
-        msg = f"{next(iter(lists))} must not be given beside parameters by layer type"
-        raise ValueError(msg)
-    scaled = _SCALED_LAYERS in lists
-    if len({_LISTS.get(key) for key in lists}) < len(lists) or (scaled and len(lists) > 1):
-        msg = f"{' and '.join(lists)} must not be given together"
-        raise ValueError(msg)
-    return _by_scaling(text, family, rope) if scaled else _by_lists(text, family, rope, lists)
-
-
-def _by_scaling(
-    text: Mapping[str, Any], family: dict[str, Any], rope: dict[str, Any]
-) -> dict[str, Any]:
-    """Return the parameters of the layers that are scaled, and of those that are not."""
-    count = _layer_count(text)
-    if count is None:
-        msg = f"{_LAYERS} is missing, and {_SCALED_LAYERS} names some of them"
-        raise ValueError(msg)
-    each = f"each of {_SCALED_LAYERS}"
-    scaled = {_options.integer_between(each, layer, 0, count - 1) for layer in text[_SCALED_LAYERS]}
-    base = _given(_BASE, rope, text)
-    one = {"rope_theta": family.get("rope_theta") if base is None else base}
-    kinds = {"scaled": {**rope, **one}} if scaled else {}
-    return kinds if len(scaled) == count else {**kinds, "unscaled": one}
-
-
-def _by_lists(
-    text: Mapping[str, Any],
-    family: dict[str, Any],
-    rope: dict[str, Any],
-    lists: dict[str, list[Any]],
-) -> dict[str, Any]:
-    """Return the parameters of each layer type, with what its layers have in the lists."""
-    cut = slice(_layer_count(text))  # some are longer, for layers that predict further tokens
-    names = _layer_types(text)[cut]
-    if not names:
-        msg = f"layer_types is missing, and {next(iter(lists))} has a number a layer"
-        raise ValueError(msg)
-    layers: dict[str, Any] = {}
-    for name in names:
-        own = {}
-        for key, values in lists.items():
-            if len(values[cut]) != len(names):
-                expected = f"as many numbers as layer_types, {len(names)}"
-                msg = f"{key} must have {expected}, got {len(values)}"
-                raise ValueError(msg)
-            found = [value for value, of in zip(values[cut], names, strict=True) if of == name]
-            if any(value != found[0] for value in found):
-                msg = f"{key} must be the same in all layers of {name!r}, got {found}"
-                raise ValueError(msg)
-            own[_LISTS[key]] = found[0]
-        rule = dict(family.get("layers", {}).get(name, {}))
-        rule.pop("rope_theta", None)  # a base outside comes before it
-        layers[name] = {**((name in family.get("scaled", names) and rope) or rule), **own}
-        still = name in family.get("unrotated", ()) and "rope_theta" not in own
-        if still or name in _WITHOUT_HEADS or own.get("rope_theta") == 0:
-            layers[name] = None
-    if not any(layers.values()):
-        msg = f"{' and '.join(lists)} must let some layer rotate, got {[*lists.values()]}"
-        raise ValueError(msg)
-    return layers
-
-
-def _layer_count(text: Mapping[str, Any]) -> int | None:
-    count = text.get(_LAYERS)
-    return None if count is None else _options.integer_between(_LAYERS, count, 1, 2**20)
-
-
-def _layer_types(text: Mapping[str, Any]) -> list[str]:
-    """Return the type of every layer, none where nothing is said."""
-    names = [] if text.get("layer_types") is None else text["layer_types"]
-    _refuse_other("layer_types", names, list)
-    for name in names:
-        _refuse_other("each of layer_types", name, str)
-    return names
-
-
-def _with_base(
-    text: Mapping[str, Any], family: dict[str, Any], layer: Mapping[str, Any], name: str
-) -> dict[str, Any]:
-    """Return the parameters of a layer type with what stands outside of them, or is the rule."""
-    key, rule = family.get("base_keys", {}).get(name), family.get("layers", {}).get(name, {})
-    base, usual = _given(_BASE, layer), rule.get("rope_theta")
-    if base is None:
-        base = _given(_BASE if key is None else (key,), text)
-        doubtful = key is None and base is not None and usual is not None
-        if doubtful and not np.array_equal(base, usual):
-            msg = f"rope_theta of {name!r} must be in rope_parameters, got {base!r}"
-            raise ValueError(msg)
-    if base is None:
-        base = family.get("rope_theta") if usual is None else usual
-    return {**(layer or rule), "rope_theta": base}
-
-
 def _schedule(kind: str) -> _Schedule:
     return (_ntk_alpha, ("alpha",), ()) if kind == _ALPHA else _SCHEDULES[kind]
 
@@ -489,7 +285,7 @@ def _kind(rope: Mapping[str, Any], family: dict[str, Any]) -> str:
     """Return the name of the schedule, once no parameter is left that is not understood."""
     spelled = {key: rope[key] for key in ("rope_type", "type") if rope.get(key) is not None}
     for key, name in spelled.items():
-        _refuse_other(key, name, str)
+        refuse_other(key, name, str)
         _options.choice(key, name, [*_SCHEDULES, *_SYNONYMS])
     kinds: set[str] = {_SYNONYMS.get(name, name) for name in spelled.values()} or {"default"}
     if len(kinds) > 1:
@@ -517,7 +313,7 @@ def _head_dim(text: Mapping[str, Any], family: dict[str, Any], layer_type: str |
             return _options.integer_between(key, width, 1, _options.LARGEST_DIM)
     sizes = []
     for keys in (_HIDDEN, _HEADS):
-        size = _given(keys, text)
+        size = agreed(keys, text)
         if size is None:
             msg = f"head_dim is missing, and so is {keys[0]}"
             raise ValueError(msg)
@@ -536,11 +332,11 @@ def _own_head(text: Mapping[str, Any], of_layer: str, layer_type: str | None) ->
     single = text.get("per_layer_config")
     if single is None:
         return {}
-    _refuse_other("per_layer_config", single, Mapping)
+    refuse_other("per_layer_config", single, Mapping)
     widths = []
-    for index, name in enumerate(_layer_types(text)):
+    for index, name in enumerate(layer_types(text)):
         layer = single.get(str(index), single.get(index, {}))
-        _refuse_other("each of per_layer_config", layer, Mapping)
+        refuse_other("each of per_layer_config", layer, Mapping)
         if name == layer_type:
             widths.append(layer.get("head_dim", text.get("head_dim")))
     if any(width != widths[0] for width in widths):
@@ -556,7 +352,7 @@ def _rotated_part(
     """Return which part of the head is rotated, and how many channels that is."""
     if text.get("qk_rope_head_dim", family.get("qk_rope_head_dim")) is not None:
         return 1.0, head
-    fraction, width = _given(_FRACTION, rope, text), text.get("rotary_dim")
+    fraction, width = agreed(_FRACTION, rope, text), text.get("rotary_dim")
     if fraction is None and width is None:
         fraction = family.get("partial_rotary_factor")
         if "rotary_dim" not in text:  # null is all of the head
@@ -581,7 +377,7 @@ def _arguments(text: Mapping[str, Any], rope: Mapping[str, Any], kind: str) -> d
     given: dict[str, Any] = {key: rope.get(key) for key in ("rope_theta", *needed, *optional)}
     longest = text.get(_LONGEST)
     if _TRAINED in given:
-        given[_TRAINED] = _given((_TRAINED,), rope, text)
+        given[_TRAINED] = agreed((_TRAINED,), rope, text)
     if kind == "dynamic" and given[_TRAINED] is None:
         given[_TRAINED] = longest
     trained = given.get(_TRAINED)
@@ -620,7 +416,7 @@ def _mscale(arguments: dict[str, Any], length: int | None) -> dict[str, Any]:
 def _on_axes(shared: Frequencies, family: dict[str, Any], rope: Mapping[str, Any]) -> Frequencies:
     """Return the same frequencies dealt out to the axes of multimodal RoPE, where there are any."""
     sections, axes = rope.get("mrope_section"), family.get("axes")
-    interleaved = _given(("mrope_interleaved", "interleaved"), rope)
+    interleaved = agreed(("mrope_interleaved", "interleaved"), rope)
     if sections is None and axes is None:
         return shared
     if sections is None:
@@ -628,7 +424,7 @@ def _on_axes(shared: Frequencies, family: dict[str, Any], rope: Mapping[str, Any
         raise ValueError(msg)
     if interleaved is None:
         interleaved = axes == "interleaved"
-    _refuse_other("mrope_interleaved", interleaved, bool)
+    refuse_other("mrope_interleaved", interleaved, bool)
     if axes is None and family["known"]:
         msg = f"mrope_section must not be given in {family['name']!r}, got {sections!r}"
         raise ValueError(msg)
