@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import ropewalk as rw
-from benchmarks import attention, calls, decode, models, rotary, softmax, table
+from benchmarks import attention, calls, decode, merging, models, rotary, softmax, table
 from benchmarks.figures import as_table, records
 from benchmarks.measure import Bench, Sizes, header
 
@@ -26,6 +26,7 @@ PARTS = {
     "decode": decode.decode,
     "grouped": decode.grouped_heads,
     "half-caches": decode.half_caches,
+    "merging": merging.merging,
     "softmax": softmax.softmax,
     "other-softmax": softmax.others,
     "small": calls.small,

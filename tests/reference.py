@@ -502,6 +502,17 @@ def attention(
     return Attention(scores, capped, biased, weights, lse, output)
 
 
+def merged(outputs: Sequence[Sequence[float]], lses: Sequence[float]) -> tuple[list[float], float]:
+    """Return one query's output and log-sum-exp of all keys, from those of parts of them.
+
+    Rabe and Staats, "Self-attention Does Not Need O(n^2) Memory", 2021, section 3.
+    """
+    weights = softmax(lses)
+    seen = [i for i, lse in enumerate(lses) if lse > -math.inf]
+    columns = range(len(outputs[0]))
+    return [math.fsum(weights[i] * outputs[i][c] for i in seen) for c in columns], log_sum_exp(lses)
+
+
 def attention_of_heads(
     query: NDArray[Any],
     key: NDArray[Any],

@@ -2,7 +2,7 @@
 
 What queries see is tested in test_attention_masks.py, how exact it is where numbers are extreme in
 test_attention_numbers.py, that its bits depend on nothing but the numbers in
-test_attention_bits.py, how parts are merged in test_attention_parts.py, and what is refused in
+test_attention_bits.py, how parts are merged in test_merging.py, and what is refused in
 test_attention_refusals.py.
 """
 

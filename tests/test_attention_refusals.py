@@ -418,52 +418,6 @@ def test_nothing_is_written_before_a_refusal(case: str) -> None:
     assert (out == 7).all()
 
 
-# Parts
-
-
-def test_there_must_be_parts() -> None:
-    message = "^outputs must be a sequence of one or more parts"
-    nothing: list[Any] = [[], np.ones((0, 3, 2)), ()]
-    for parts in nothing:
-        with pytest.raises(ValueError, match=message):
-            rw.merge_attention(parts, parts)
-    no_sequences: dict[str, Any] = {"NoneType": None, "float": 3.0, "ndarray": np.array(2.0)}
-    no_sequences |= {"generator": (x for x in "ab"), "dict": {0: np.ones((3, 2))}}
-    for kind, parts in no_sequences.items():
-        with pytest.raises(TypeError, match=f"{message}, got {kind}$"):
-            rw.merge_attention(parts, parts)
-
-
-def test_parts_must_have_one_shape() -> None:
-    outputs, lses = [np.ones((3, 2)), np.ones((4, 2))], [np.ones(3), np.ones(4)]
-    message = "outputs must have one shape, got (3, 2) and (4, 2)"
-    with pytest.raises(ValueError, match=exactly(message)):
-        rw.merge_attention(outputs, lses)
-
-
-@pytest.mark.parametrize(
-    ("shapes", "found"),
-    [
-        ([(3,)], "1 of (3,)"),
-        ([(3,), (3,), (3,)], "3 of (3,)"),
-        ([(4,), (4,)], "2 of (4,)"),
-        ([(3, 2), (3, 2)], "2 of (3, 2)"),
-    ],
-)
-def test_every_part_must_have_its_log_sum_exp(shapes: list[tuple[int, ...]], found: str) -> None:
-    message = f"lses must be 2 of shape (3,), one for each of the outputs, got {found}"
-    with pytest.raises(ValueError, match=exactly(message)):
-        rw.merge_attention([np.ones((3, 2))] * 2, [np.ones(shape) for shape in shapes])
-
-
-@pytest.mark.parametrize("name", ["outputs", "lses"])
-def test_parts_must_be_numbers(name: str) -> None:
-    parts: dict[str, NDArray[Any]] = {"outputs": np.ones((2, 3, 2)), "lses": np.ones((2, 3))}
-    parts[name] = parts[name].astype(complex)
-    with pytest.raises(TypeError, match=rf"^{name} must be .*, got dtype complex128$"):
-        rw.merge_attention(*parts.values())
-
-
 @pytest.mark.parametrize("back", [False, True])
 def test_slopes_and_sinks_are_looked_at_where_they_lie(back: bool) -> None:
     x = np.ones((2, 3, 4))

@@ -73,6 +73,7 @@ PYBIND11_MODULE(_main, m, py::mod_gil_not_used()) {
     ropewalk::register_runtime(m);
     ropewalk::register_attention(m);
     ropewalk::register_encodings(m);
+    ropewalk::register_merging(m);
     ropewalk::register_rotary(m);
     ropewalk::register_softmax(m);
 }

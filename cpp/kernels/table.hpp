@@ -67,6 +67,17 @@ struct Rotation {
     bool streamed; // past the cache, where rows of y have no gaps
 };
 
+// Rows of parts that are to be merged, from the first to before the last of `rows`: y is the sum of
+// x times weights[part][row], of parts whose lse is not -inf. Strides are in elements.
+struct Merge {
+    const void* const* x;
+    const std::int64_t* strides;
+    std::int64_t parts;
+    const double *lses, *weights; // [part][row]
+    std::int64_t rows, first, last, dim;
+    void* y; // without gaps
+};
+
 // Blocks of 2 * reach + 1 rows share the products of their centre and of reach small steps.
 inline constexpr int reach = 16;
 inline constexpr int block_rows = 2 * reach + 1;

@@ -6,6 +6,7 @@
 #include "kernels/encodings.hpp"
 #include "kernels/logarithm.hpp"
 #include "kernels/logits.hpp"
+#include "kernels/merging.hpp"
 #include "kernels/outputs.hpp"
 #include "kernels/rotary.hpp"
 #include "kernels/short_columns.hpp"
@@ -149,6 +150,8 @@ constexpr ropewalk::Kernels kernels_of(const char* isa) {
              Interleaved<S, FloatData<S, double>>::rotate},
             {Half<S, FloatData<S, float>>::rotate, Half<S, HalfData<S, Float16>>::rotate,
              Half<S, HalfData<S, BFloat16>>::rotate, Half<S, FloatData<S, double>>::rotate},
+            {merge_rows<S, FloatData<S, float>>, merge_rows<S, HalfData<S, Float16>>,
+             merge_rows<S, HalfData<S, BFloat16>>, merge_rows<S, FloatData<S, double>>},
             {},
             kernels_in<S, float>(),
             kernels_in<S, double>(),

@@ -11,7 +11,6 @@ from ropewalk._attention import (
     attention_stages,
     attention_weights,
     attention_with_lse,
-    merge_attention,
 )
 from ropewalk._config import rotary_from_config
 from ropewalk._core import version as __version__
@@ -24,6 +23,7 @@ from ropewalk._encodings import (
     shift_matrix,
     sinusoidal_encoding,
 )
+from ropewalk._merging import merge_attention
 from ropewalk._multi_head import (
     merge_heads,
     multi_head_attention,

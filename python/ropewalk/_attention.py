@@ -1,9 +1,7 @@
-"""Scaled dot-product attention, its weights and stages, and how parts of it are merged."""
+"""Scaled dot-product attention, its weights and stages."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypedDict
 
@@ -20,9 +18,6 @@ from ropewalk._attention_problem import (
 )
 from ropewalk._options import Precision, Window
 from ropewalk._runtime import get_num_threads
-from ropewalk._softmax import logsumexp, softmax
-
-MERGED_ELEMENTS = 2**15  # at once, so that what merging makes of them stays in the second cache
 
 
 class AttentionOptions(TypedDict, total=False):
@@ -522,102 +517,3 @@ def attention_with_lse(
     lse = problem.empty_lse()
     problem.attend(output=output, lse=lse)
     return _results.filled(result, output), lse
-
-
-def merge_attention(
-    outputs: ArrayLike | Sequence[ArrayLike], lses: ArrayLike | Sequence[ArrayLike], /
-) -> tuple[NDArray[Any], NDArray[np.float64]]:
-    r"""Attention to all keys from attention to parts of them.
-
-    Parameters
-    ----------
-    outputs : sequence of array_like, each of shape (..., query length, value dim)
-        What `attention_with_lse` gives for each part of the keys; or one array with the parts on
-        axis 0.
-    lses : sequence of array_like, each of shape (..., query length)
-        The log-sum-exp of each part.
-
-    Returns
-    -------
-    output : ndarray of shape (..., query length, value dim)
-        Of the dtype of the outputs.
-    lse : ndarray of float64 of shape (..., query length)
-        With these the result can be merged again, in any order and tree.
-
-    Raises
-    ------
-    ValueError
-        If there is no part at all, or the shapes of parts do not fit each other.
-    TypeError
-        If the parts are no sequence, or a dtype is not real.
-
-    See Also
-    --------
-    attention_with_lse : What gives the parts.
-
-    Notes
-    -----
-    Weights are ``exp(lse_i - lse)``, computed in float64; each merge rounds once: merging in a tree
-    adds at most 2 units of the dtype's precision a level, ``2**-23`` for float32, and ``2**-52``
-    times the largest finite lse, whose last digits are lost; times the largest value. A part whose
-    lse is -inf has seen no key, and its output is not looked at.
-
-    References
-    ----------
-    Rabe and Staats, Self-attention Does Not Need O(n^2) Memory, 2021, arXiv:2112.05682, section 3.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import ropewalk as rw
-    >>> x = np.random.default_rng(0).standard_normal((50, 8))
-    >>> parts = [rw.attention_with_lse(x, x[keys], x[keys]) for keys in np.split(range(50), [20])]
-    >>> output, lse = rw.merge_attention(*zip(*parts))
-    >>> bool(np.allclose(output, rw.attention(x, x, x)))
-    True
-    """
-    values = [_arrays.data("outputs", part) for part in _parts("outputs", outputs)]
-    logs = [_arrays.data("lses", part) for part in _parts("lses", lses)]
-    dtype = _arrays.common_dtype("outputs", values)
-    shape = values[0].shape
-    for part in values:
-        if part.shape != shape:
-            msg = f"outputs must have one shape, got {shape} and {part.shape}"
-            raise ValueError(msg)
-    if len(logs) != len(values) or any(part.shape != shape[:-1] for part in logs):
-        msg = (
-            f"lses must be {len(values)} of shape {shape[:-1]}, one for each of the outputs, got "
-            f"{len(logs)} of {', '.join(sorted({str(part.shape) for part in logs}))}"
-        )
-        raise ValueError(msg)
-
-    sums = np.stack([part.astype(np.float64) for part in logs])
-    result, lse = _results.empty(shape, dtype), logsumexp(sums, axis=0)
-    rows, dim = math.prod(shape[:-1]), shape[-1]
-    flat = [part.reshape(rows, dim) for part in values]
-    weights, unseen = softmax(sums, axis=0), sums == -np.inf
-    weights, unseen = weights.reshape(len(sums), rows, 1), unseen.reshape(len(sums), rows)
-    output, together = result.reshape(rows, dim), max(MERGED_ELEMENTS // max(dim, 1), 1)
-    with np.errstate(all="ignore"):
-        for some in (slice(first, first + together) for first in range(0, rows, together)):
-            total = np.zeros(output[some].shape)
-            for part, weight, hidden in zip(flat, weights, unseen, strict=True):
-                more = part[some] * weight[some]
-                more[hidden[some]] = 0  # what has seen nothing may hold anything
-                total += more
-            output[some] = total
-    return result, lse
-
-
-def _parts(name: str, parts: ArrayLike | Sequence[ArrayLike]) -> list[ArrayLike]:
-    given = type(parts).__name__
-    if not isinstance(parts, Sequence):
-        parts = _arrays.converted(name, parts, "a sequence of parts")
-    if not isinstance(parts, Sequence) and parts.ndim == 0:
-        msg = f"{name} must be a sequence of one or more parts, got {given}"
-        raise TypeError(msg)
-    found: list[ArrayLike] = list(parts)
-    if not found:
-        msg = f"{name} must be a sequence of one or more parts, got none"
-        raise ValueError(msg)
-    return found

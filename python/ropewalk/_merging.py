@@ -1,0 +1,110 @@
+"""Attention to parts of the keys, merged to attention to all of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ropewalk import _arrays, _core, _results
+from ropewalk._runtime import get_num_threads
+
+
+def merge_attention(
+    outputs: ArrayLike | Sequence[ArrayLike], lses: ArrayLike | Sequence[ArrayLike], /
+) -> tuple[NDArray[Any], NDArray[np.float64]]:
+    r"""Attention to all keys from attention to parts of them.
+
+    Parameters
+    ----------
+    outputs : sequence of array_like, each of shape (..., query length, value dim)
+        What `attention_with_lse` gives for each part of the keys; or one array with the parts on
+        axis 0.
+    lses : sequence of array_like, each of shape (..., query length)
+        The log-sum-exp of each part.
+
+    Returns
+    -------
+    output : ndarray of shape (..., query length, value dim)
+        Of the dtype of the outputs.
+    lse : ndarray of float64 of shape (..., query length)
+        With these the result can be merged again, in any order and tree.
+
+    Raises
+    ------
+    ValueError
+        If there is no part at all, or the shapes of parts do not fit each other.
+    TypeError
+        If the parts are no sequence, or a dtype is not real.
+
+    See Also
+    --------
+    attention_with_lse : What gives the parts.
+
+    Notes
+    -----
+    Weights are ``exp(lse_i - lse)``, computed and summed in float64; each merge rounds once, half
+    types by way of float32. Merging in a tree adds at most 2 units of the dtype's precision a
+    level, ``2**-23`` for float32, and ``2**-52`` times the largest finite lse, whose last digits
+    are lost; times the largest value. A part whose lse is -inf has seen no key, and its output is
+    not looked at. The same bits whatever the strides, the number of threads and the instruction
+    set, but for those of NaN.
+
+    References
+    ----------
+    Rabe and Staats, Self-attention Does Not Need O(n^2) Memory, 2021, arXiv:2112.05682, section 3.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import ropewalk as rw
+    >>> x = np.random.default_rng(0).standard_normal((50, 8))
+    >>> parts = [rw.attention_with_lse(x, x[keys], x[keys]) for keys in np.split(range(50), [20])]
+    >>> output, lse = rw.merge_attention(*zip(*parts))
+    >>> bool(np.allclose(output, rw.attention(x, x, x)))
+    True
+    """
+    threads = get_num_threads()
+    plain = _core.merge_plainly(outputs, lses, threads)
+    if plain is not None:
+        return plain
+    values = [_arrays.data("outputs", part) for part in _parts("outputs", outputs)]
+    logs = [_arrays.data("lses", part) for part in _parts("lses", lses)]
+    dtype = _arrays.common_dtype("outputs", values)
+    shape = values[0].shape
+    for part in values:
+        if part.shape != shape:
+            msg = f"outputs must have one shape, got {shape} and {part.shape}"
+            raise ValueError(msg)
+    if len(logs) != len(values) or any(part.shape != shape[:-1] for part in logs):
+        msg = (
+            f"lses must be {len(values)} of shape {shape[:-1]}, one for each of the outputs, got "
+            f"{len(logs)} of {', '.join(sorted({str(part.shape) for part in logs}))}"
+        )
+        raise ValueError(msg)
+
+    sums = np.stack([part.astype(np.float64) for part in logs])
+    result, lse = _results.empty(shape, dtype), _results.empty(shape[:-1])
+    rows = math.prod(shape[:-1])
+    if rows:
+        parts = [part.astype(dtype, copy=False).reshape(rows, shape[-1]) for part in values]
+        parts = [_arrays.with_rows(part) for part in parts]
+        _core.merge(parts, sums.reshape(len(parts), rows), result, lse, threads)
+    return result, lse
+
+
+def _parts(name: str, parts: ArrayLike | Sequence[ArrayLike]) -> list[ArrayLike]:
+    given = type(parts).__name__
+    if not isinstance(parts, Sequence):
+        parts = _arrays.converted(name, parts, "a sequence of parts")
+    if not isinstance(parts, Sequence) and parts.ndim == 0:
+        msg = f"{name} must be a sequence of one or more parts, got {given}"
+        raise TypeError(msg)
+    found: list[ArrayLike] = list(parts)
+    if not found:
+        msg = f"{name} must be a sequence of one or more parts, got none"
+        raise ValueError(msg)
+    return found
