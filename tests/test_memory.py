@@ -80,6 +80,11 @@ def test_memory_of_a_result_that_is_gone_is_that_of_the_next() -> None:
     assert np.array_equal(second, third)
 
 
+def test_memory_is_kept_however_often_it_is_used() -> None:
+    places = {table().ctypes.data for _ in range(200)}  # more of them than memory is kept for
+    assert len(places) == 1
+
+
 def test_a_view_keeps_the_memory_of_its_result() -> None:
     row = table()[5]
     before = row.copy()

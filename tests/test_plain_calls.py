@@ -304,6 +304,25 @@ def test_the_short_way_of_a_masked_softmax_leaves_refusals_to_the_general_way() 
     assert not memory.any()
 
 
+def test_the_short_way_of_softmax_leaves_refusals_to_the_general_way() -> None:
+    x, memory = np.ones((4, 6), np.float32), np.zeros((4, 6), np.float32)
+    read_only = np.zeros((4, 6), np.float32)
+    read_only.flags.writeable = False
+    wrong: list[tuple[NDArray[Any], str]] = [
+        (memory.view(">f4"), "out must have dtype float32, got >f4"),
+        (read_only, "out must be writable"),
+        (memory.reshape(6, 4), r"out must have shape \(4, 6\), got \(6, 4\)"),
+    ]
+    for out, message in wrong:
+        with pytest.raises(ValueError, match=message):
+            rw.softmax(x, out=out)
+    with pytest.raises(ValueError, match="share no memory"):  # from the same place on
+        rw.softmax(memory[:2, :3], out=memory.reshape(8, 3)[:2])
+    with pytest.raises(TypeError, match=r"mask must be boolean, .* got dtype int8"):
+        rw.softmax(x, mask=np.ones((4, 6), np.int8), out=memory)
+    assert not memory.any()
+
+
 def test_attention_refuses_an_out_that_does_not_fit() -> None:
     x = np.ones((4, 6))
     read_only = np.zeros((4, 6))

@@ -281,6 +281,25 @@ def test_the_log_of_a_sum_of_one_is_that_one(dtype: str, x: float) -> None:
         assert (logs == one).all()
 
 
+@pytest.mark.parametrize(("other", "expected"), [(-INF, INF), (NAN, NAN)])
+@dtypes
+def test_log_sum_exp_of_infinity_beside(dtype: str, other: float, expected: float) -> None:
+    x = rows((20, 20), dtype)
+    x[:, 3], x[:, 7] = INF, other
+    np.testing.assert_array_equal(rw.logsumexp(x).astype(float), expected)
+    np.testing.assert_array_equal(rw.logsumexp(x.T.copy(), axis=0).astype(float), expected)
+
+
+def test_logs_of_sums_near_1_are_rounded_once() -> None:
+    rng = np.random.default_rng(0)
+    first = rng.uniform(-2, -0.1, 20_000)
+    second = np.log1p(-np.exp(first)) + rng.uniform(-0.01, 0.01, 20_000)
+    x = np.stack([first, second], axis=-1).astype(np.float32)
+    exact = np.logaddexp(*x.T.astype(np.longdouble))
+    near = np.abs(exact) < 2.0**-6
+    assert_same_bits(rw.logsumexp(x)[near], exact[near].astype(np.float32))
+
+
 @dtypes
 def test_the_log_of_a_sum_does_not_depend_on_other_columns(dtype: str) -> None:
     """The sums of some overflow, and their greatest elements are looked for; not of others."""
@@ -317,6 +336,22 @@ def test_extreme_scales(dtype: str, x: list[float], scale: float) -> None:
     error = np.abs(rw.softmax(row, scale=scale).astype(float) - exact)
     computed = 2.0**-50 if dtype == "float64" else IN_FLOAT32
     assert (error <= 0.5 * ulp(exact, dtype) + computed * exact).all()
+
+
+@pytest.mark.parametrize("scale", [1e-306, -1e-306])
+def test_differences_of_float64_that_are_infinite_are_not_scaled(scale: float) -> None:
+    expected = rw.softmax([170.0, -170.0, 0.0], scale=math.copysign(1, scale))
+    actual = rw.softmax([1.7e308, -1.7e308, 0.0], scale=scale)
+    np.testing.assert_allclose(actual, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_what_is_no_normal_float64_beside_the_largest_is_0(axis: int) -> None:
+    x = np.tile([0.0, -708.4, -709.0, -745.0], (8, 1))
+    expected = (x == 0).astype(float)
+    if axis == 0:
+        x, expected = x.T.copy(), expected.T.copy()
+    assert_same_bits(rw.softmax(x, axis=axis), expected)
 
 
 def test_huge_logits() -> None:
@@ -418,6 +453,16 @@ def test_what_is_masked_is_0_and_not_looked_at(dtype: str) -> None:
         assert_same_bits(rw.logsumexp(spoiled, mask=mask), sums)
     assert not expected[2, 3].any()
     assert sums[2, 3] == -INF
+
+
+@pytest.mark.parametrize("length", [5, 77])
+@dtypes
+def test_all_bytes_of_a_mask_but_0_count(dtype: str, length: int) -> None:
+    x = rows((6, length), dtype)
+    mask = rows(x.shape, seed=1) > 0
+    other = (2 * mask.astype(np.uint8)).view(np.bool_)
+    assert_same_bits(rw.softmax(x, mask=other), rw.softmax(x, mask=mask))
+    assert_same_bits(rw.logsumexp(x, mask=other), rw.logsumexp(x, mask=mask))
 
 
 @pytest.mark.parametrize("spoiled", [NAN, INF])

@@ -311,6 +311,74 @@ def test_bits_do_not_depend_on_the_number_of_threads_or_the_axis(
     assert len(found) == 1
 
 
+@pytest.mark.parametrize("precision", [None, "float64"])
+@pytest.mark.parametrize("shape", [(40, 70), (2, 2**20 + 5)], ids=str)
+@dtypes
+def test_what_is_converted_does_not_pass_the_cache_by(
+    monkeypatch: pytest.MonkeyPatch, dtype: str, shape: tuple[int, ...], precision: Any
+) -> None:
+    x = rows(shape, dtype)
+    expected = rw.softmax(x, scale=1, precision=precision)
+    monkeypatch.setattr(_results, "STREAMED_BYTES", 0)
+    out = np.empty_like(x)
+    assert_same_bits(rw.softmax(x, scale=1, precision=precision, out=out), expected)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_gaps_where_large_results_pass_the_cache_by(
+    monkeypatch: pytest.MonkeyPatch, dtype: str
+) -> None:
+    x, long = rows((30, 6000, 1), dtype), rows((2, 300_000, 3), dtype)
+    expected, of_long = rw.softmax(x[:, ::2, 0].copy()), rw.softmax(long, axis=1)
+    of_short = rw.softmax(x[:, :77, 0].copy())
+    monkeypatch.setattr(_results, "STREAMED_BYTES", 0)
+    out = np.empty((30, 3000, 1), dtype)
+    rw.softmax(x[:, ::2], axis=1, scale=1, out=out)
+    assert_same_bits(out[..., 0], expected)
+    memory = np.full((30, 80), 7, dtype)
+    rw.softmax(x[:, :77, 0].copy(), scale=1, out=memory[:, :77])
+    assert_same_bits(memory[:, :77].copy(), of_short)
+    assert (memory[:, 77:] == 7).all()
+    out = np.empty_like(long)
+    assert_same_bits(rw.softmax(long, axis=1, scale=1, out=out), of_long)
+
+
+@pytest.mark.parametrize("length", [3000, 300_000])
+@dtypes
+def test_elements_of_long_rows_may_have_gaps(dtype: str, length: int) -> None:
+    x = rows((2, 2 * length, 1), dtype)
+    near = x[:, ::2].copy()
+    expected = rw.softmax(near, axis=1)
+    assert_same_bits(rw.softmax(x[:, ::2], axis=1), expected)
+    out = np.full_like(x, 7)
+    rw.softmax(near, axis=1, out=out[:, ::2])
+    assert_same_bits(out[:, ::2].copy(), expected)
+    assert (out[:, 1::2] == 7).all()
+
+
+@pytest.mark.parametrize("length", [20, 40, 700])
+@dtypes
+def test_columns_may_become_rows(dtype: str, length: int) -> None:
+    """An axis of one behind the columns: those of the result lie side by side as rows."""
+    memory = rows((length, 50), dtype)
+    x = memory.reshape(length, 50, 1).swapaxes(0, 1)
+    assert_same_bits(rw.softmax(x, axis=1)[..., 0], rw.softmax(memory.T.copy()))
+
+
+def test_columns_that_no_guess_suits_may_come_behind_those_that_it_suits() -> None:
+    x = rows((40, 64), "float32")
+    x[:, 20:] -= 200
+    assert_same_bits(rw.softmax(x, axis=0), rw.softmax(x.T.copy()).T.copy())
+
+
+@pytest.mark.parametrize("columns", [16, 32, 40, 64])
+@dtypes
+def test_columns_read_part_by_part_have_the_bits_of_rows(dtype: str, columns: int) -> None:
+    x = rows((9000, columns), dtype)
+    assert_same_bits(rw.softmax(x, axis=0), rw.softmax(x.T.copy()).T.copy())
+    assert_same_bits(rw.logsumexp(x, axis=0), rw.logsumexp(x.T.copy()))
+
+
 @dtypes
 def test_a_row_alone_has_the_bits_of_the_row_among_many(dtype: str) -> None:
     x = rows((30, 77), dtype)
