@@ -487,6 +487,8 @@ def test_results_beyond_all_memory_are_refused() -> None:
     message = f"a result of shape ({2**40}, {2**30}) and dtype float64 is larger than any memory"
     with pytest.raises(ValueError, match=exactly(message)):
         rw.attention_weights(query, key)
+    with pytest.raises(ValueError, match=exactly(message)):
+        rw.attention_stages(query, key, key)
 
 
 def test_results_beyond_the_memory_at_hand_are_refused() -> None:

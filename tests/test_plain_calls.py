@@ -2,7 +2,7 @@
 
 import re
 import threading
-from typing import Any
+from typing import Any, cast
 
 import ml_dtypes
 import numpy as np
@@ -101,6 +101,59 @@ def test_attention_has_the_bits_of_the_general_way(
     assert_same_bits(apart, expected)
 
 
+@dtypes
+@pytest.mark.parametrize("options", [{}, {"causal": True, "sinks": 0.5}, {"precision": "float64"}])
+def test_weights_and_log_sum_exps_have_the_bits_of_the_general_way(
+    dtype: str, options: dict[str, Any]
+) -> None:
+    query, key, value = rows((3, 2, 4, 33, 8), dtype)
+    expected = general(rw.attention_weights, query, key, **options)
+    assert_same_bits(rw.attention_weights(query, key, **options), expected)
+    whole = general(rw.attention_with_lse, query, key, value, **options)
+    out = np.empty_like(value)
+    for found in (
+        rw.attention_with_lse(query, key, value, **options),
+        rw.attention_with_lse(query, key, value, **options, out=out),
+    ):
+        for actual, of_whole in zip(found, whole, strict=True):
+            assert_same_bits(actual, of_whole)
+    assert found[0] is out
+
+
+NUMBERS = [2, -1, 1 / np.sqrt(8), np.float64(0.3), np.float32(0.3), np.int8(3), np.array(0.25)]
+
+
+@pytest.mark.parametrize("number", NUMBERS, ids=repr)
+def test_numbers_of_any_kind_have_the_bits_of_the_general_way(number: Any) -> None:
+    query, key, value = rows((3, 4, 33, 8), "float32")
+    options = {"scale": number, "softcap": abs(number)}
+    expected = general(rw.attention, query, key, value, **options)
+    assert_same_bits(rw.attention(query, key, value, **options), expected)
+    expected = rw.attention(query, key, value, scale=float(number), softcap=float(abs(number)))
+    assert_same_bits(rw.attention(query, key, value, **options), expected)
+
+
+@pytest.mark.parametrize("number", [True, 2**53 + 1, 10**400, float("nan"), 1e39, "1", [1.0]])
+def test_the_short_way_leaves_refused_numbers_to_the_general_way(number: Any) -> None:
+    x = rows((4, 8), "float32")
+    for name in ("scale", "softcap"):
+        options: dict[str, Any] = {name: number}
+        try:
+            expected = general(rw.attention, x, x, x, **options)
+        except (TypeError, ValueError) as refusal:
+            with pytest.raises(type(refusal), match=re.escape(str(refusal))):
+                rw.attention(x, x, x, **options)
+        else:
+            assert_same_bits(rw.attention(x, x, x, **options), expected)
+
+
+def test_no_values_are_no_weights() -> None:
+    x, nothing = rows((4, 8), "float32"), cast("Any", None)
+    for function in (rw.attention, rw.attention_with_lse, rw.attention_stages):
+        with pytest.raises(TypeError, match=r"^value must be .*, got dtype object$"):
+            function(x, x, nothing)
+
+
 SCORES = {
     "of two axes": (33, 33),
     "of keys": (1, 33),
@@ -155,9 +208,16 @@ def test_small_calls_of_any_arrays_are_plain(monkeypatch: pytest.MonkeyPatch) ->
         {"bias": scores.astype(np.float64)},
         {"bias": scores.astype(np.float16)},
         {"bias": scores.tolist()},
+        {"mask": scores[0] > 0},
+        {"bias": scores[0]},
         {"softcap": 5.0},
+        {"softcap": 5},
+        {"scale": np.float32(0.5)},
+        {"causal": True, "window": [2, 0]},
     ):
         rw.attention(x, x, x, **options)
+        rw.attention_weights(x, x)
+        rw.attention_with_lse(x, x, x)
     rw.attention(half, half, half, bias=scores)
     rw.attention(half, half, half, bias=scores.astype(np.float16))
     rw.attention(x.tolist(), x.astype(int).tolist(), x)
@@ -500,7 +560,7 @@ def test_a_range_of_one_position_turns_every_row(pairing: Pairing) -> None:
 def test_every_type_takes_the_short_way(dtype: str) -> None:
     def taken(x: NDArray[Any]) -> bool:
         others = False, None, None, None, None, None, None
-        found = _core.attend_plainly(x, x, x, None, None, None, None, others, None, 1)
+        found = _core.attend_plainly((x, x, x), None, None, None, None, others, None, False, 1)
         return found is not None
 
     assert taken(rows((4, 2), dtype))

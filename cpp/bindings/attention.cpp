@@ -53,12 +53,13 @@ Scores<T> scores_of(const py::object& object, const Attention& a) {
     const auto array = py::cast<py::array>(object);
     require_type<InNumPy>(array);
     const std::int64_t rank = array.ndim();
-    require(rank >= 2, "a value for every query and key");
-    const std::int64_t queries = array.shape(rank - 2), keys = array.shape(rank - 1);
+    const std::int64_t queries = rank < 2 ? 1 : array.shape(rank - 2);
+    const std::int64_t keys = rank < 1 ? 1 : array.shape(rank - 1);
     require((queries == 1 || queries == a.queries) && (keys == 1 || keys == a.keys),
             "a value for every query and key");
-    return {static_cast<const T*>(array.data()), leading_of(array, 2, a.leading),
-            stride_of(array, rank - 2), stride_of(array, rank - 1)};
+    return {static_cast<const T*>(array.data()),
+            leading_of(array, std::min<std::int64_t>(rank, 2), a.leading),
+            rank < 2 ? 0 : stride_of(array, rank - 2), rank < 1 ? 0 : stride_of(array, rank - 1)};
 }
 
 } // namespace

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "bindings/attention.hpp"
+#include "plans/memory.hpp"
 
 namespace py = pybind11;
 
@@ -63,15 +64,21 @@ double scale_of_width(std::int64_t width) {
     return 1 / std::sqrt(static_cast<double>(width));
 }
 
-// A scale that needs no conversion, and is finite in each type; None is that of the width.
+// A float, as those of NumPy's float64 are, or an integer that is no larger than a position.
+std::optional<double> plain_number(const py::handle& number) {
+    if (PyFloat_Check(number.ptr()))
+        return PyFloat_AS_DOUBLE(number.ptr());
+    const auto integer = plain_position(number);
+    return integer ? std::optional(static_cast<double>(*integer)) : std::nullopt;
+}
+
+// A scale that is finite in each type; None is that of the width.
 std::optional<double> plain_scale(const py::handle& scale, std::int64_t dim) {
     if (scale.is_none())
         return scale_of_width(dim);
-    if (!PyFloat_CheckExact(scale.ptr()))
-        return {};
-    const double number = PyFloat_AS_DOUBLE(scale.ptr());
+    const auto number = plain_number(scale);
     constexpr double largest = std::numeric_limits<float>::max();
-    return std::abs(number) <= largest ? std::optional(number) : std::nullopt;
+    return number && std::abs(*number) <= largest ? number : std::nullopt;
 }
 
 bool is_allowed(double value, double largest, bool allows_minus_infinity) {
@@ -106,16 +113,14 @@ bool integers_fit_plainly(const py::handle& values, std::int64_t smallest, std::
                        [&](std::int64_t value) { return smallest <= value && value <= largest; });
 }
 
-// A soft cap that needs no conversion and is a normal number in each type, 0 for None.
+// A soft cap that is a normal number in each type, 0 for None.
 std::optional<double> plain_softcap(const py::handle& softcap) {
     if (softcap.is_none())
         return 0;
-    if (!PyFloat_CheckExact(softcap.ptr()))
-        return {};
-    const double number = PyFloat_AS_DOUBLE(softcap.ptr());
+    const auto number = plain_number(softcap);
     constexpr double smallest = std::numeric_limits<float>::min();
     constexpr double largest = std::numeric_limits<float>::max();
-    return number >= smallest && number <= largest ? std::optional(number) : std::nullopt;
+    return number && *number >= smallest && *number <= largest ? number : std::nullopt;
 }
 
 // A window of integers as they are; None is unlimited.
@@ -200,27 +205,27 @@ bool scores_fit_plainly(const py::handle& scores, const py::dtype& dtype, const 
     const auto array = py::reinterpret_borrow<py::array>(scores);
     std::vector<std::int64_t> axes = a.leading;
     axes.insert(axes.end(), {a.queries, a.keys});
-    return dtype.is(array.dtype()) && array.ndim() >= 2 && broadcasts(array, axes);
+    return dtype.is(array.dtype()) && broadcasts(array, axes);
 }
 
-// Attention of arrays that fit plainly; None for what takes the general way. Without an offset
-// every query has a key at its place where places count.
-py::object attend_plainly(const py::handle& query, const py::handle& key, const py::handle& value,
-                          const py::object& mask, const py::object& bias, const py::handle& slopes,
-                          const py::handle& sinks, const py::tuple& others, const py::handle& out,
+// Attention of arrays that fit plainly, and its log-sum-exp where that is asked for, or its weights
+// where no values are given; None for what takes the general way. Without an offset every query has
+// a key at its place where places count.
+py::object attend_plainly(const py::tuple& given, const py::object& mask, const py::object& bias,
+                          const py::handle& slopes, const py::handle& sinks,
+                          const py::tuple& others, const py::handle& out, bool with_lse,
                           int threads) {
     require(others.size() == 7, "causal, offset, window, key_lengths, scale, softcap, precision");
     const auto other = [&](py::ssize_t i) { return py::handle(PyTuple_GET_ITEM(others.ptr(), i)); };
     const py::handle is_causal = other(0), offset = other(1), window_given = other(2),
                      key_lengths = other(3), scale_given = other(4), softcap_given = other(5),
                      precision = other(6);
-    const std::array given{query, key, value};
-    if (!PyBool_Check(is_causal.ptr()) || !fit_plainly(given))
+    if (!PyBool_Check(is_causal.ptr()) || !rows_fit_plainly(given))
         return py::none();
     const bool causal = is_causal.ptr() == Py_True;
-    const auto q = py::reinterpret_borrow<py::array>(query);
-    const auto k = py::reinterpret_borrow<py::array>(key);
-    const auto v = py::reinterpret_borrow<py::array>(value);
+    const bool wants_weights = given.size() == 2;
+    const py::array q = given[0], k = given[1];
+    const py::object v = wants_weights ? py::none() : py::object(given[2]);
     const py::ssize_t rank = q.ndim();
     const auto named = precision_of(precision);
     const auto scale = plain_scale(scale_given, width_of(q));
@@ -236,10 +241,17 @@ py::object attend_plainly(const py::handle& query, const py::handle& key, const 
     a.right = causal ? 0 : (*window)[1];
     const py::dtype scores =
         computes_in_float64(a) ? py::dtype::of<double>() : py::dtype::of<float>();
+    // More would be no small call, or more than there can be.
+    const auto few_weights = [&] {
+        return static_cast<double>(product(a.leading)) * static_cast<double>(a.queries) *
+                   static_cast<double>(a.keys * q.itemsize()) <=
+               static_cast<double>(small_bytes);
+    };
     const bool placed = causal || !window_given.is_none() || !slopes.is_none();
     std::int64_t first = 0, length = 0;
     double slope = 0, sink = 0;
     if ((placed && offset.is_none() && a.queries != a.keys) ||
+        (wants_weights && !(scores.is(q.dtype()) && few_weights())) ||
         !take_integers(a.offset, offset, a, -largest_position, largest_position, first) ||
         !take_integers(a.key_lengths, key_lengths, a, 0, a.keys, length) ||
         !take_per_head(a.slopes, slopes, a, false, slope) ||
@@ -248,16 +260,21 @@ py::object attend_plainly(const py::handle& query, const py::handle& key, const 
         return py::none();
     take_scores(a, mask, bias);
     std::vector<py::ssize_t> shape(q.shape(), q.shape() + rank - 1);
-    shape.push_back(width_of(v));
-    if (!out.is_none() &&
-        !takes_output(out, q.dtype(), shape,
-                      {query, key, value, mask, bias, slopes, sinks, offset, key_lengths}))
+    py::object lse = py::none();
+    if (with_lse) {
+        py::array logs = new_array(py::dtype::of<double>(), shape);
+        a.lse = static_cast<double*>(logs.mutable_data());
+        lse = logs;
+    }
+    shape.push_back(wants_weights ? a.keys : a.value_dim);
+    if (!out.is_none() && !takes_output(out, q.dtype(), shape,
+                                        {q, k, v, mask, bias, slopes, sinks, offset, key_lengths}))
         return py::none();
-    py::array output =
+    py::array result =
         out.is_none() ? new_array(q.dtype(), shape) : py::reinterpret_borrow<py::array>(out);
-    a.output = output.mutable_data();
+    (wants_weights ? a.stages.weights : a.output) = result.mutable_data();
     run_unlocked([&] { attend(*chosen_kernels, a, threads); });
-    return output;
+    return with_lse ? py::object(py::make_tuple(result, lse)) : result;
 }
 
 } // namespace

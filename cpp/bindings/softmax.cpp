@@ -90,7 +90,7 @@ void logsumexp_arrays(const py::array& x, py::array& out, const py::object& mask
 py::object logsumexp_plainly(const py::handle& given, const py::object& mask,
                              const py::handle& axis, int threads) {
     const auto along = plain_position(axis);
-    if (!along || !has_rows(given, 1))
+    if (!along || !is_plain_array(given))
         return py::none();
     const auto x = py::reinterpret_borrow<py::array>(given);
     const std::int64_t rank = x.ndim(), place = *along < 0 ? *along + rank : *along;

@@ -208,8 +208,10 @@ def attention(
     """
     threads = get_num_threads()
     others = causal, offset, window, key_lengths, scale, softcap, precision
-    plain = _core.attend_plainly(query, key, value, mask, bias, slopes, sinks, others, out, threads)
-    if plain is None and out is None:  # maybe as arrays of the right types
+    plain: NDArray[Any] | None = _core.attend_plainly(
+        (query, key, value), mask, bias, slopes, sinks, others, out, False, threads
+    )
+    if plain is None and out is None:  # maybe as arrays and numbers of the right types
         query, key, value = checked_data((query, key, value))
         wide = _options.in_float64(precision) or query.dtype.type is np.float64
         mask = None if mask is None else checked_mask(mask)
@@ -220,9 +222,12 @@ def attention(
             offset = _arrays.offsets(offset)
         if key_lengths is not None:
             key_lengths = _arrays.integers("key_lengths", key_lengths, 0, key.shape[-2])
-        others = causal, offset, window, key_lengths, scale, softcap, precision
+        sides = None if window is None else _options.window(window)
+        factor = None if scale is None else _options.finite_number("scale", scale)
+        cap = None if softcap is None else _options.finite_number("softcap", softcap)
+        others = causal, offset, sides, key_lengths, factor, cap, precision
         plain = _core.attend_plainly(
-            query, key, value, mask, bias, slopes, sinks, others, None, threads
+            (query, key, value), mask, bias, slopes, sinks, others, None, False, threads
         )
     if plain is not None:  # two microseconds, and what follows takes five
         return plain
@@ -304,6 +309,12 @@ def attention_weights(
     array([[0.6698, 0.3302],
            [0.3302, 0.6698]])
     """
+    others = causal, offset, window, key_lengths, scale, softcap, precision
+    plain: NDArray[Any] | None = _core.attend_plainly(
+        (query, key), mask, bias, slopes, sinks, others, None, False, get_num_threads()
+    )
+    if plain is not None:
+        return plain
     problem = Problem(
         (query, key),
         causal=causal,
@@ -499,6 +510,12 @@ def attention_with_lse(
     >>> lse.round(4)  # log(exp(1 / sqrt(2)) + 1)
     array([1.1079, 1.1079])
     """
+    others = causal, offset, window, key_lengths, scale, softcap, precision
+    plain: tuple[NDArray[Any], NDArray[np.float64]] | None = _core.attend_plainly(
+        (query, key, value), mask, bias, slopes, sinks, others, out, True, get_num_threads()
+    )
+    if plain is not None:
+        return plain
     problem = Problem(
         (query, key, value),
         causal=causal,

@@ -2,7 +2,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 version: Final[str]
 compiler: Final[str]
@@ -32,18 +32,17 @@ def attend(
     /,
 ) -> None: ...
 def attend_plainly(
-    query: ArrayLike,
-    key: ArrayLike,
-    value: ArrayLike,
+    given: tuple[object, ...],
     mask: object,
     bias: object,
     slopes: object,
     sinks: object,
     others: tuple[object, ...],
     out: object,
+    with_lse: bool,
     threads: int,
     /,
-) -> NDArray[Any] | None: ...
+) -> Any: ...
 def merge(
     outputs: Sequence[NDArray[Any]],
     lses: NDArray[np.float64],
