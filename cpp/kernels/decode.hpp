@@ -250,8 +250,11 @@ bool raise_few(const Tile<T>& tile) {
         const T maximum = before > largest ? before : largest;
         tile.maximum[query] = maximum;
         const T least = maximum == static_cast<T>(-infinity) ? T{0} : maximum;
+        // Before the first block there is nothing to rescale, unless a logit is NaN.
+        const bool nothing = before == static_cast<T>(-infinity) && least == least;
         const double by =
-            exponential_of<S>(static_cast<double>(before) - static_cast<double>(least));
+            nothing ? 0
+                    : exponential_of<S>(static_cast<double>(before) - static_cast<double>(least));
         tile.rescale[query] = by;
         tile.sum[query] *= by;
         masked |= tile.smallest[query] == static_cast<T>(-infinity);

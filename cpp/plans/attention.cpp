@@ -66,15 +66,19 @@ void attend_in(const Kernels& kernels, const Attention& attention, int threads) 
     if (elements < parallel_elements &&
         elements * static_cast<double>(tiling.queries()) < parallel_products)
         threads = 1;
-    std::vector<Scratch> rooms;
     const std::int64_t tasks = tiling.has_parts() ? tiling.partials() : tiles;
     const std::int64_t workers = std::clamp<std::int64_t>(tasks, 1, threads);
-    rooms.reserve(static_cast<std::size_t>(workers));
-    for (std::int64_t i = 0; i < workers; ++i)
-        rooms.emplace_back(tiling.together(threads) * tiling.room_bytes() / 8);
-    const auto room = [&](int worker) {
-        return reinterpret_cast<char*>(rooms[static_cast<std::size_t>(worker)].data());
-    };
+    const std::int64_t together = tiling.together(threads), bytes = tiling.room(nullptr).bytes;
+    std::vector<Scratch> memory;
+    std::vector<Room<T>> rooms; // `together` of each worker
+    memory.reserve(static_cast<std::size_t>(workers));
+    rooms.reserve(static_cast<std::size_t>(workers * together));
+    for (std::int64_t i = 0; i < workers; ++i) {
+        char* const own = reinterpret_cast<char*>(memory.emplace_back(together * bytes / 8).data());
+        for (std::int64_t k = 0; k < together; ++k)
+            rooms.push_back(tiling.room(own + k * bytes));
+    }
+    const auto room = [&](int worker) { return rooms.data() + worker * together; };
     Interruption interruption;
     if (tiling.packs()) {
         const std::int64_t groups = tiling.groups();
@@ -100,7 +104,7 @@ void attend_in(const Kernels& kernels, const Attention& attention, int threads) 
     };
     run_tasks(tiling.partials(), threads, Task(run), interruption);
     for (std::int64_t tile = 0; tile < tiles; ++tile) {
-        TileTask<T> task(tiling, tile, room(0));
+        TileTask<T> task(tiling, tile, rooms[0]);
         task.join(partials.data() + tiling.first_partial(tile) * left);
         task.finish();
     }

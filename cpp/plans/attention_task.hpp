@@ -16,10 +16,10 @@ namespace ropewalk {
 template <class T>
 class TileTask {
   public:
-    TileTask(const Tiling<T>& tiling, std::int64_t tile, char* memory)
+    TileTask(const Tiling<T>& tiling, std::int64_t tile, const Room<T>& room)
         : tiling_(tiling), a_(tiling.attention()), index_(tile), kernel_(tiling.tile_kernels()),
-          room_(a_, tiling.bias(), tiling.packing(), tiling.converts(), tiling.most(), memory),
-          queries_(tiling, tile, room_),
+          room_(room), queries_(tiling, tile, room_),
+          first_row_(tiling.first_head(tile) * a_.queries + tiling.first_query(tile)),
           tile_{static_cast<int>(tiling.few() ? queries_.count()
                                               : queries_.padded() / tiling.kernel().lanes),
                 a_.dim,
@@ -174,7 +174,7 @@ class TileTask {
 
     // The row of query i in an array (*leading, queries, width).
     std::int64_t row_in(std::int64_t i, std::int64_t width) const {
-        return (tiling_.first_head(index_) * a_.queries + tiling_.first_query(index_) + i) * width;
+        return (first_row_ + i) * width;
     }
 
     // The rows of a tile follow each other, as those of its result do.
@@ -235,8 +235,9 @@ class TileTask {
     const Attention& a_;
     std::int64_t index_; // of the tile
     const TileKernels<T>& kernel_;
-    Room<T> room_;
+    const Room<T>& room_;
     TileQueries<T> queries_;
+    std::int64_t first_row_; // of all queries of all heads
     Tile<T> tile_;
     TileLogits<T> logits_;
     Rows keys_, values_;
@@ -248,10 +249,10 @@ class TileTask {
 template <class T>
 class TileTasks {
   public:
-    TileTasks(const Tiling<T>& tiling, std::int64_t first, std::int64_t count, char* memory)
+    TileTasks(const Tiling<T>& tiling, std::int64_t first, std::int64_t count, const Room<T>* rooms)
         : count_(count), fetches_(count > 1 || first % tiling.group_tiles() == 0) {
         for (std::int64_t i = 0; i < count; ++i)
-            tasks_[i].emplace(tiling, first + i, memory + i * tiling.room_bytes());
+            tasks_[i].emplace(tiling, first + i, rooms[i]);
     }
 
     void run(bool first_part, Interval part, int worker, Interruption& interruption) {

@@ -146,8 +146,10 @@ class Tiling {
           decodes_(a_.queries <= kernel().lanes / 2),
           few_(decodes_ && are_few(grouped_queries(a_))),
           packing_(kernels_, a_, decodes_ ? 0 : grouped_queries(a_)),
+          groups_(queries_ == 0 ? 0 : product(a_.leading) / heads_),
           most_(few_ ? std::clamp<std::int64_t>(queries_, 1, most_few) : even_tile()),
-          tiles_((queries_ + most_ - 1) / most_), blocks_((a_.keys + block_keys - 1) / block_keys) {
+          tiles_((queries_ + most_ - 1) / most_), blocks_((a_.keys + block_keys - 1) / block_keys),
+          near_(bytes() <= near_bytes), ahead_(what_is_ahead()) {
         if (tiles() > groups() && blocks_ <= most_remembered / groups())
             finite_ = std::make_shared<FiniteBlocks>(groups() * blocks_);
         if (cuts())
@@ -165,7 +167,7 @@ class Tiling {
     // Whether tiles meet their keys in parts, those that some query of their group sees.
     bool has_parts() const { return !parts_.empty(); }
     Interval parts_of(std::int64_t tile) const {
-        return parts_[static_cast<std::size_t>(tile / tiles_)];
+        return parts_[static_cast<std::size_t>(group_of(tile))];
     }
     Interval keys_of_part(std::int64_t part) const {
         return {part * part_keys, std::min((part + 1) * part_keys, a_.keys)};
@@ -173,7 +175,7 @@ class Tiling {
     // The first of what the parts of a tile leave, one after another; how many there are of all.
     std::int64_t first_partial(std::int64_t tile) const {
         const Interval parts = parts_of(tile);
-        return first_partials_[static_cast<std::size_t>(tile / tiles_)] +
+        return first_partials_[static_cast<std::size_t>(group_of(tile))] +
                tile % tiles_ * (parts.end - parts.begin);
     }
     std::int64_t partials() const { return first_partials_.back(); }
@@ -189,24 +191,17 @@ class Tiling {
     // Whether few queries a head meet so many keys that threads share these out. The shapes say so,
     // for bits depend on it; whether there are parts depends on what the others of the batch see.
     bool cuts() const { return decodes_ && a_.keys > part_keys; }
-    // The first head of a tile, and the first of all its queries. The last queries of causal
-    // attention have most to do, and come first.
-    std::int64_t first_head(std::int64_t tile) const { return tile / tiles_ * heads_; }
+    // The first head of a tile, and the first of the queries of its group. The last queries of
+    // causal attention have most to do, and come first.
+    std::int64_t first_head(std::int64_t tile) const { return group_of(tile) * heads_; }
     std::int64_t first_query(std::int64_t tile) const {
-        return (tiles_ - 1 - tile % tiles_) * most_;
+        return (tiles_ - 1 - (tile - group_of(tile) * tiles_)) * most_;
     }
-    std::int64_t room_bytes() const {
-        return Room<T>(a_, bias(), packing_, converts(), most_, nullptr).bytes;
-    }
+    Room<T> room(char* memory) const { return {a_, bias(), packing_, converts(), most_, memory}; }
     const Attention& attention() const { return a_; }
     const Kernels& kernels() const { return kernels_; }
-    bool near() const { return bytes() <= near_bytes; }
-    Ahead ahead() const {
-        const bool waits = waits_for_second_cache(), half_type = element_bytes(a_.type) == 2;
-        if (bytes() >= (waits && !half_type ? far_bytes_of_intel : far_bytes))
-            return Ahead::far_rows;
-        return near() && waits ? Ahead::next_rows : Ahead::nothing;
-    }
+    bool near() const { return near_; }
+    Ahead ahead() const { return ahead_; }
     // What the parts of a tile leave: maximum, sum and output of every query.
     std::int64_t partial_doubles() const { return most_ * (2 + a_.value_dim); }
 
@@ -227,7 +222,7 @@ class Tiling {
                !(few_ && few_kernels(a_.type).score != nullptr);
     }
     // Groups of heads that share keys and values, and the tiles of each.
-    std::int64_t groups() const { return queries_ == 0 ? 0 : product(a_.leading) / heads_; }
+    std::int64_t groups() const { return groups_; }
     std::int64_t group_tiles() const { return tiles_; }
     std::int64_t group_elements() const { return a_.keys * (a_.dim + a_.value_dim); }
     // The same where those from that group on have been packed.
@@ -284,7 +279,7 @@ class Tiling {
         const std::int64_t end = std::min(a_.keys, block.begin + block_keys);
         if (finite_ == nullptr || block.begin % block_keys != 0 || block.end < end)
             return look();
-        return finite_->has(tile / tiles_ * blocks_ + block.begin / block_keys, look);
+        return finite_->has(group_of(tile) * blocks_ + block.begin / block_keys, look);
     }
     const TileKernels<T>& tile_kernels() const {
         if constexpr (std::is_same_v<T, float>)
@@ -310,8 +305,16 @@ class Tiling {
 
     std::int64_t offset_of(const Leading& leading, std::int64_t index) const {
         std::int64_t offset = 0;
-        for (std::size_t axis = a_.leading.size(); axis-- > 0; index /= a_.leading[axis])
-            offset += index % a_.leading[axis] / leading.group[axis] * leading.stride[axis];
+        for (std::size_t axis = a_.leading.size(); axis-- > 0;) {
+            std::int64_t own = index;
+            if (axis > 0) { // to divide takes long
+                index = own / a_.leading[axis];
+                own -= index * a_.leading[axis];
+            }
+            if (leading.group[axis] != 1)
+                own /= leading.group[axis];
+            offset += own * leading.stride[axis];
+        }
         return offset;
     }
     template <class Value>
@@ -329,12 +332,21 @@ class Tiling {
 
   private:
     const T* packed_group(std::int64_t tile) const {
-        return packed_ + (tile / tiles_ - first_packed_) * packing_.elements();
+        return packed_ + (group_of(tile) - first_packed_) * packing_.elements();
+    }
+    std::int64_t group_of(std::int64_t tile) const {
+        return tiles_ == 1 ? tile : tile / tiles_; // to divide takes long
     }
     // Of all keys and values.
     double bytes() const {
         return static_cast<double>(groups()) * static_cast<double>(a_.keys) *
                static_cast<double>((a_.dim + a_.value_dim) * element_bytes(a_.type));
+    }
+    Ahead what_is_ahead() const {
+        const bool waits = waits_for_second_cache(), half_type = element_bytes(a_.type) == 2;
+        if (bytes() >= (waits && !half_type ? far_bytes_of_intel : far_bytes))
+            return Ahead::far_rows;
+        return near_ && waits ? Ahead::next_rows : Ahead::nothing;
     }
     Rows in_memory(const DataRows& rows, std::int64_t head, std::int64_t width) const {
         if (width == 0)
@@ -386,7 +398,9 @@ class Tiling {
     std::int64_t heads_, queries_;
     bool decodes_, few_; // as when a token at a time is decoded; whether lanes are features
     Packing<T> packing_;
-    std::int64_t most_, tiles_, blocks_;
+    std::int64_t groups_, most_, tiles_, blocks_;
+    bool near_;
+    Ahead ahead_;
     std::vector<Interval> parts_;              // of each group, where some has several
     std::vector<std::int64_t> first_partials_; // of each group, and how many there are
     std::shared_ptr<FiniteBlocks> finite_; // where tiles share blocks, and these are not too many

@@ -133,8 +133,7 @@ void logsumexp(const Kernels& kernels, const Softmax& given, double* logs, int t
                               const std::int64_t count = std::min(logs_at_once, end - begin);
                               Logs found;
                               logs_of_rows(e, begin, count, room, directly, found);
-                              for (std::int64_t i = 0; i < count; ++i)
-                                  logs[offset_of(s.leading, result, begin + i)] = found.of[i];
+                              std::copy_n(found.of, count, logs + begin);
                           }
                       });
 }
