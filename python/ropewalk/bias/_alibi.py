@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal, localcontext
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -60,12 +61,16 @@ def alibi_slopes(heads: int, /) -> NDArray[np.float64]:
     array([0.25      , 0.0625    , 0.015625  , 0.00390625, 0.5       ,
            0.125     ])
     """
-    heads = _options.integer_between("heads", heads, 1, LARGEST_HEADS)
+    return np.array(_slopes(_options.integer_between("heads", heads, 1, LARGEST_HEADS)))
+
+
+@lru_cache(maxsize=16)  # every layer, and every step of a decoder, asks for the same
+def _slopes(heads: int) -> tuple[float, ...]:
     power = 1 << (heads.bit_length() - 1)
     exponents = [*range(8, 8 * power + 1, 8), *range(4, 8 * (heads - power), 8)]
     with localcontext(DIGITS):
         root = Decimal(2) ** (Decimal(-1) / power)
-        return np.array([float(root**exponent) for exponent in exponents])
+        return tuple(float(root**exponent) for exponent in exponents)
 
 
 def alibi(
