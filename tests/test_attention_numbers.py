@@ -332,3 +332,15 @@ def test_the_widest_window_reaches_everything() -> None:
     x = np.zeros((2, 2))
     weights = rw.attention_weights(x, x, offset=2**53, window=(2**70, None))
     np.testing.assert_array_equal(weights, np.full((2, 2), 0.5))
+
+
+def test_a_sink_may_be_an_integer_above_1() -> None:
+    x = rows((3, 4))
+    assert_same_bits(rw.attention(x, x, x, sinks=4), rw.attention(x, x, x, sinks=4.0))
+
+
+def test_a_bias_may_be_broadcast_backwards() -> None:
+    x, bias = rows((2, 4, 8), "float32"), rows((4, 4), "float16", seed=1)
+    wide = np.broadcast_to(bias[:, ::-1], (2, 4, 4))
+    expected = rw.attention(x, x, x, bias=wide.copy())
+    assert_same_bits(rw.attention(x, x, x, bias=wide), expected)

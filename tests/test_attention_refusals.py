@@ -511,3 +511,29 @@ def test_lengths_that_another_thread_raises_after_they_were_checked_read_no_othe
     monkeypatch.setattr(_core, "attend_plainly", lambda *_: None)
     monkeypatch.setattr(_arrays, "integers", lambda *_: np.array(2 * keys))
     assert_array_equal(rw.attention(query, key, key, key_lengths=keys), expected)
+
+
+def test_numbers_are_finite_and_normal_in_the_type_computed_with() -> None:
+    x, heads = np.ones((2, 4), np.float32), np.ones((1, 2, 3, 4), np.float32)
+    message = "scale must be finite in float32, got -1e+39"
+    with pytest.raises(ValueError, match=exactly(message)):
+        rw.attention(x, x, x, scale=-1e39)
+    with pytest.raises(ValueError, match=r"^softcap must be positive and a normal float32"):
+        rw.attention(x, x, x, softcap=1e-40)
+    message = "sinks must be -inf or finite in float32, got inf"
+    for other in (-INF, float(np.finfo(np.float32).max)):
+        with pytest.raises(ValueError, match=exactly(message)):
+            rw.attention(heads, heads, heads, sinks=[other, INF])
+
+
+def test_no_heads_of_keys_are_none_to_share() -> None:
+    none = np.ones((0, 3, 8))
+    with pytest.raises(ValueError, match=r"^the leading axes of query, key, value must broadcast"):
+        rw.attention(np.ones((4, 3, 8)), none, none)
+
+
+def test_out_must_not_overlap_what_lends_its_memory() -> None:
+    x: Any = np.ones((2, 4), np.float32)
+    lent: Any = memoryview(x)
+    with pytest.raises(ValueError, match=r"^out must not overlap another argument"):
+        rw.attention(lent, x.copy(), x.copy(), out=x)

@@ -649,3 +649,23 @@ def test_ids_must_be_integers_and_have_an_axis() -> None:
     )
     with pytest.raises(ValueError, match=exactly(message)):
         bias.packed_mask(np.zeros((2, 4), int), np.zeros((3, 4), int))
+
+
+def test_more_queries_than_keys_need_an_offset_too() -> None:
+    with pytest.raises(ValueError, match=r"^offset must be given"):
+        bias.causal_mask(5, 3)
+
+
+def test_slopes_and_distances_may_be_large() -> None:
+    assert bias.alibi([2**62], 4)[0, 3, 0] == -3 * 2.0**62
+    assert bias.alibi([-1e308], 4).max() == np.finfo(np.float64).max
+
+
+def test_biases_have_no_more_axes_than_arrays() -> None:
+    with pytest.raises(ValueError, match=r"^a result would have 66 dimensions"):
+        bias.alibi(np.ones((1,) * 41), 2, offset=np.zeros((1,) * 23, int))
+
+
+def test_packed_lengths_beyond_every_dtype_are_refused() -> None:
+    with pytest.raises(TypeError, match=r"at most 64 bits, got dtype object"):
+        bias.packed_mask([1, 2**70])

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from tests.data import assert_same_bits, rows
 
 import ropewalk as rw
+from ropewalk import _options
 
 F = rw.frequencies
 ONES = np.ones((3, 8))
@@ -63,7 +64,11 @@ def test_an_array_without_axes_is_a_number(name: str) -> None:
     assert NUMBERS[name](np.array(3)) == NUMBERS[name](3)
 
 
-@pytest.mark.parametrize("value", [True, np.False_, np.array(True), np.array([1.0]), "1", 1j])
+@pytest.mark.parametrize(
+    "value",
+    [True, np.False_, np.array(True), np.array([1.0]), "1", 1j]
+    + [np.timedelta64(3, unit) for unit in ("s", "ns")],
+)
 @pytest.mark.parametrize("name", NUMBERS)
 def test_only_numbers_are_numbers(name: str, value: object) -> None:
     with pytest.raises(TypeError, match=f"^{name} must be a real number, got "):
@@ -119,9 +124,10 @@ HALF_MASKED = np.ma.array([1.0, 0.5], mask=[False, True])
         [HALF_MASKED, HALF_MASKED],
         ([1.0, 0.5], HALF_MASKED),
         [[[1.0, 0.5]], (HALF_MASKED,)],
+        [[[HALF_MASKED]]],
         [1.0, np.ma.masked],
     ],
-    ids=["array", "list", "tuple", "nested", "number"],
+    ids=["array", "list", "tuple", "nested", "deep", "number"],
 )
 @pytest.mark.parametrize("name", MASKED)
 def test_masks_are_not_lost(name: str, values: Any) -> None:
@@ -423,3 +429,13 @@ def test_articles_heed_no_decimal_context(precision: int) -> None:
     with decimal.localcontext(prec=precision) as context:
         context.traps[decimal.FloatOperation] = True
         assert all(entry.reproduced() for entry in rw.articles.ledger("003", kind="V"))
+
+
+def test_integers_that_no_one_could_mean_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"^axis must be an integer of at most 1000 bits"):
+        rw.softmax([1.0], axis=2**1500)
+
+
+def test_sets_are_no_strings() -> None:
+    with pytest.raises(TypeError, match=r"^labels must be strings"):
+        _options.strings("labels", frozenset("ab"), 2)

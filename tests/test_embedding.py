@@ -179,6 +179,7 @@ def test_an_empty_table_has_no_rows_to_name() -> None:
         ("1", "<U1"),
         ([1j], "complex128"),
         (np.array([1], "m8[s]"), "timedelta64[s]"),
+        (np.array([True, 1], object), "object"),
     ],
     ids=repr,
 )
@@ -502,3 +503,14 @@ def test_a_scale_may_be_the_smallest_number() -> None:
     for scale in (smallest, np.nextafter(smallest / 2, 1)):
         assert rw.embed([0], np.ones((1, 1), np.float32), scale=scale)[0, 0] == smallest
     assert rw.embed([0], np.ones((1, 1)), scale=5e-324)[0, 0] == 5e-324
+
+
+def test_the_largest_number_is_a_scale() -> None:
+    largest = np.finfo(np.float32).max
+    assert rw.embed([0], np.array([[1]], np.float32), scale=float(largest)) == largest
+
+
+def test_squares_that_lose_digits_are_measured_again() -> None:
+    x = np.full(2**15, 1.3 * 2.0**-70, np.float32)
+    found = float(rw.similarity(x, np.zeros_like(x), measure="euclidean"))
+    assert abs(found / (float(x[0]) * 2**7.5) - 1) < 1e-5

@@ -3,6 +3,7 @@
 import copy
 import pickle
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
 import hypothesis
@@ -31,6 +32,7 @@ from ropewalk.frequencies import (
     standard,
     yarn,
 )
+from ropewalk.frequencies._frequencies import derived_attention_factor
 
 STANDING = from_radians([0.0, -0.25, 2.0])
 ON_TWO_AXES = from_radians([[1.0, 0.0, 0.5], [0.0, 2.0, -0.25]])
@@ -337,3 +339,18 @@ def test_an_array_of_another_dtype_needs_a_copy() -> None:
 
 def test_numpy_functions_take_it() -> None:
     np.testing.assert_allclose(np.multiply(standard(8), 10), [10.0, 1.0, 0.1, 0.01], rtol=1e-15)
+
+
+def test_a_factor_below_1_is_shown() -> None:
+    found = yarn(8, factor=2.0, trained_length=64, attention_factor=0.5)
+    assert repr(found).endswith(", attention factor 0.5>")
+
+
+@pytest.mark.parametrize("factor", [16.0, 0.0625])
+def test_the_ends_of_what_a_factor_may_be_belong_to_it(factor: float) -> None:
+    assert derived_attention_factor(Decimal(factor), factor=1.0) == factor
+
+
+def test_there_may_be_so_many_axes_or_pairs() -> None:
+    assert from_radians(np.ones((64, 1))).axes == 64
+    assert len(from_radians(np.ones(2**19))) == 2**19

@@ -748,3 +748,21 @@ def test_steps_scales_and_value_weights_that_do_not_fit() -> None:
 
 def test_every_public_name_is_documented_above() -> None:
     assert set(geometry.__all__) <= set(globals())
+
+
+def test_rows_sum_to_1_within_half_an_ulp_of_bfloat16() -> None:
+    with pytest.raises(ValueError, match="sum"):
+        geometry.dobrushin([[0.5, 0.5 + 2**-7]])
+    assert geometry.dobrushin([[0.5, 0.5 + 2**-8]]) == 0
+
+
+def test_a_hull_may_be_a_segment_or_as_large_as_numbers_are() -> None:
+    assert geometry.distance_to_hull([[5.0, 0.0]], [[0.0, 0.0], [1.0, 0.0]])[0] == 4
+    big = [[-1.7e308, -1.7e308], [1.7e308, -1.7e308], [1.7e308, 1.7e308]]
+    assert geometry.distance_to_hull([[0.0, 0.0]], big)[0] == 0
+
+
+def test_points_whose_sum_is_beyond_numbers_have_a_plane() -> None:
+    points = np.tile([6.8e307, 0.0], (64, 1))
+    points[0] *= -1
+    assert np.isfinite(geometry.principal_plane(points)).all()

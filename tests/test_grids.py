@@ -10,6 +10,7 @@ import pytest
 
 import ropewalk as rw
 from ropewalk import grid_positions
+from ropewalk.frequencies import axial
 
 Normalise = Literal["separate", "min", "max"]
 SHAPES = [(1,), (5,), (2, 3), [3, 2], (1, 7), (4, 1, 3), (2, 2, 2, 3), np.zeros((2, 5)).shape]
@@ -118,3 +119,15 @@ def test_a_grid_beyond_all_memory_is_refused() -> None:
         ValueError, match=re.escape("a result of shape (9007199254740992, 1024, 2)")
     ):
         grid_positions((2**53, 2**10))
+
+
+def test_there_may_be_so_many_sections() -> None:
+    assert axial(128, sections=[1] * 64).axes == 64
+
+
+def test_layouts_and_axes_beside_sections() -> None:
+    axes: Any = 2.0
+    with pytest.raises(TypeError, match=r"^axes must be an integer, got 2\.0$"):
+        axial(8, axes=axes, sections=[2, 2])
+    with pytest.raises(ValueError, match=r"^sections"):
+        axial(8, sections=[2, 2], layout="alternating")

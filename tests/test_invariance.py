@@ -278,3 +278,11 @@ def test_the_same_length_has_nothing_new() -> None:
     shares = unseen_phase(frequencies=still, trained_length=100, length=100)
     np.testing.assert_array_equal(shares, np.zeros(8))
     assert unseen_phase(16, trained_length=100, length=50).max() == 0
+
+
+def test_norms_are_those_of_as_many_rows_of_some_length() -> None:
+    with pytest.raises(ValueError, match="shape"):
+        kept_norm(np.ones((2, 4)), np.ones((1, 4)))
+    x = np.array([[1.0, 0.0], [0.0, 0.0]])
+    with pytest.raises(ValueError, match="got a row of length 0"):
+        kept_norm(x, x)

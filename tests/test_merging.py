@@ -280,3 +280,25 @@ def test_a_single_query_has_an_axis_of_its_own() -> None:
     message = "lses must have at least one dimension, got a number"
     with pytest.raises(ValueError, match=exactly(message)):
         rw.merge_attention([np.ones(3)] * 2, [1.0, 2.0])
+
+
+def test_rows_may_have_no_features_or_many() -> None:
+    output, lse = rw.merge_attention([np.ones((3, 0))], [np.ones(3)])
+    assert output.shape == (3, 0)
+    assert (lse == 1).all()
+    part = np.ones((2, 2**15 + 1), np.float32)
+    output, _ = rw.merge_attention([part, part], np.zeros((2, 2)))
+    assert (output == 1).all()
+
+
+def test_half_types_are_summed_in_float64() -> None:
+    parts = [np.full((1, 4), 1 + k / 1024, np.float16) for k in range(100)]
+    output, _ = rw.merge_attention(parts, np.zeros((100, 1)))
+    assert output[0, 0] == np.float16(np.mean([float(part[0, 0]) for part in parts]))
+
+
+def test_infinite_parts_warn_of_nothing() -> None:
+    infinite = np.full((1, 2), INF)
+    with np.errstate(all="raise"):
+        output, _ = rw.merge_attention([infinite, -infinite], np.zeros((2, 1)))
+    assert np.isnan(output).all()

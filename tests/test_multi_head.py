@@ -630,3 +630,31 @@ def test_unknown_options_are_refused(name: str) -> None:
     options: dict[str, Any] = {name: None}
     with pytest.raises(TypeError, match=name):
         rw.multi_head_attention(rows((7, 12)), **weights(), **options)
+
+
+def test_heads_are_axis_3_from_the_end() -> None:
+    with pytest.raises(ValueError, match=r"^x must have shape"):
+        rw.merge_heads(np.ones((2, 4)))
+
+
+def test_positions_of_queries_are_none_of_other_keys() -> None:
+    x, y, unit = rows((3, 8)), rows((3, 8), seed=1), np.eye(8)
+    options: dict[str, Any] = {"heads": 2, "query_weight": unit, "key_weight": unit}
+    options |= {"rotary": rw.frequencies.standard(4), "positions": [5, 6, 7]}
+    expected = rw.multi_head_attention_weights(x, y, key_positions=range(3), **options)
+    assert_same_bits(rw.multi_head_attention_weights(x, y, **options), expected)
+
+
+def test_results_beyond_the_largest_number_warn_of_nothing() -> None:
+    x, unit = np.full((2, 4), 1e36, np.float32), np.eye(4, dtype=np.float32)
+    with np.errstate(all="raise"):
+        found = rw.multi_head_attention(
+            x,
+            heads=2,
+            query_weight=0 * unit,
+            key_weight=0 * unit,
+            value_weight=unit,
+            output_weight=unit,
+            output_bias=np.full(4, np.finfo(np.float32).max),
+        )
+    assert np.isinf(found).all()

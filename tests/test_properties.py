@@ -14,8 +14,10 @@ from tests import reference
 import ropewalk as rw
 from ropewalk.properties import (
     Measurement,
+    ScaleLaw,
     entropy,
     identical_tokens,
+    neighbour_distances,
     permutation_equivariance,
     scale_law,
     softmax_order,
@@ -568,3 +570,16 @@ def test_widths_and_lengths_must_be_positive() -> None:
         scale_law([], seed=1)
     with pytest.raises(ValueError, match=r"^dims must not be empty$"):
         scale_law(np.array([], int), seed=1)
+
+
+def test_the_least_that_measurements_take() -> None:
+    assert len(scale_law([4], length=2, seed=0).dims) == 1
+    with pytest.raises(ValueError, match="not be empty"):
+        neighbour_distances(np.ones((3, 0)))
+    assert softmax_shift([1.0, 2.0], shift=1.0, softmax=np.zeros_like).value == 0
+
+
+@pytest.mark.parametrize(("variance", "holds"), [(9.0, True), (9.5, False)])
+def test_a_scale_law_holds_within_five_standard_errors(variance: float, holds: bool) -> None:
+    law = ScaleLaw(np.array([4]), np.array([variance]), *[np.ones(1)] * 3)
+    assert law.holds is holds

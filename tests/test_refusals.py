@@ -39,6 +39,8 @@ BEYOND: dict[str, tuple[Any, str]] = {
     "2^53 + 1": (2**53 + 1, "9007199254740993"),
     "-2^53 - 1": ([0, -(2**53) - 1], "-9007199254740993"),
     "2^53 + 2 in floats": ([0.5, 2.0**53 + 2], "9007199254740994.0"),
+    "a range from beyond": (range(-(2**53) - 1, 0), "-9007199254740993"),
+    "2^53 + 1 in a tuple": ((2**53 + 1, 0.5), "9007199254740993"),
     "2^53 + 1 beside a fraction": ([2**53 + 1, 0.5], "9007199254740993"),
     "-2^53 - 1 beside a fraction": ([(0.5, -(2**53) - 1)], "-9007199254740993"),
     "2^53 + 1 in an array beside one": ([np.array([2**53 + 1]), [0.5]], "9007199254740993"),
@@ -78,6 +80,7 @@ NO_NUMBERS: dict[str, tuple[Any, str]] = {
     "complex64": (np.zeros(3, np.complex64), "complex64"),
     "None": (None, "object"),
     "objects": (np.array([1, 2], dtype=object), "object"),
+    "no objects": (np.array([], object), "object"),
     "fractions and objects": ([0.5, None], "object"),
     "more than a float holds": ([0.5, 10**400], "object"),
     "a set": ({1, 2}, "object"),
@@ -489,3 +492,14 @@ def test_tables_beyond_the_memory_at_hand_are_refused() -> None:
 def test_shift_matrices_beyond_the_memory_at_hand_are_refused() -> None:
     with pytest.raises(MemoryError, match=re.escape("(33554432, 4096, 4096)")):
         rw.shift_matrix(range(2**25), 4096)
+
+
+def test_the_largest_position_may_be_unsigned() -> None:
+    found = rw.sinusoidal_encoding(np.array([2**53], np.uint64), 2)
+    assert (found == rw.sinusoidal_encoding([2**53], 2)).all()
+
+
+def test_a_width_beside_frequencies_is_an_integer() -> None:
+    width: Any = 4.0
+    with pytest.raises(TypeError, match=r"^dim must be an integer, got 4\.0$"):
+        rw.sinusoidal_encoding(3, width, frequencies=standard(4))

@@ -425,3 +425,14 @@ def test_rotate_by_takes_any_tables(dtype: str) -> None:
     u = UNIT[dtype]
     assert (np.abs(turned[:, 0::2].astype(np.float64) - (a * c - b * s)) <= 3 * u * size).all()
     assert (np.abs(turned[:, 1::2].astype(np.float64) - (a * s + b * c)) <= 3 * u * size).all()
+
+
+def test_tables_of_one_row_turn_all() -> None:
+    x = np.ones((3, 6, 8))
+    assert (rw.rotate_by(x, np.ones((1, 4)), np.zeros((1, 4)), rotary_dim=8) == x).all()
+
+
+def test_strides_of_single_rows_do_not_matter_in_place() -> None:
+    x = np.ones((1, 8))
+    out = np.lib.stride_tricks.as_strided(x, (1, 8), (8, 8))
+    assert rw.rotate(x, [3], out=out) is out

@@ -767,3 +767,25 @@ def test_integers_beyond_all_memory_are_refused(function: str) -> None:
     x = np.broadcast_to(np.ones(8, np.int8), (2**59, 8))
     with pytest.raises(ValueError, match=r"too big|larger than any memory"):
         OF_DATA[function](x)
+
+
+def test_no_more_features_are_turned_than_any_width_has() -> None:
+    x = np.zeros(2**20 + 2, np.int8)
+    message = r"^rotary_dim must be an even integer from 2 to the 1048576 "
+    with pytest.raises(ValueError, match=message):
+        rw.convert_pairing(x, source="half", target="interleaved", rotary_dim=2**20 + 2)
+
+
+def test_only_tables_twice_as_wide_are_said_to_be_so() -> None:
+    with pytest.raises(ValueError, match=r"got 12 pairs$"):
+        rw.rotate_by(np.ones((3, 8)), np.ones((3, 12)), np.ones((3, 12)))
+
+
+def test_out_must_not_overlap_what_lends_its_memory_to_tables() -> None:
+    memory = np.ones(32)
+    lent: Any = memory[8:16].reshape(4, 2)
+    table: Any = memoryview(lent)
+    with pytest.raises(ValueError, match=r"^out must not overlap another argument"):
+        rw.rotate_by(
+            np.ones((4, 4)), table, np.ones((4, 2)), rotary_dim=4, out=memory[:16].reshape(4, 4)
+        )

@@ -158,3 +158,10 @@ def test_out_must_not_overlap_the_mask() -> None:
     message = "out must not overlap another argument, got memory that both share"
     with pytest.raises(ValueError, match=exactly(message)):
         rw.softmax(np.ones((4, 4)), mask=mask, out=out)
+
+
+@pytest.mark.parametrize("function", [rw.softmax, rw.logsumexp])
+def test_a_mask_must_not_be_longer_than_x(function: Any) -> None:
+    message = "mask must broadcast to the shape of x, (1,), got shape (3,)"
+    with pytest.raises(ValueError, match=exactly(message)):
+        function(np.ones(1), mask=np.ones(3, bool))

@@ -24,6 +24,7 @@ _INTERLEAVED, _HALF = "interleaved", "half"
 
 _BOOLEANS = (bool, np.bool_)  # as `bool | np.bool_` in a function each call would make them anew
 _NUMBERS = (int, float, np.integer, np.floating)
+_NO_NUMBERS = (*_BOOLEANS, np.timedelta64)  # which are integers to Python and to NumPy
 
 
 def integer(name: str, value: object) -> int:
@@ -69,7 +70,7 @@ def _number(name: str, value: object) -> float:
     number = value[()] if isinstance(value, np.ndarray) and value.ndim == 0 else value
     if isinstance(number, np.generic) and number.dtype.name == "bfloat16":
         number = float(number)
-    if isinstance(number, _BOOLEANS) or not isinstance(number, _NUMBERS):
+    if isinstance(number, _NO_NUMBERS) or not isinstance(number, _NUMBERS):
         msg = f"{name} must be a real number, got {shown(value)}"
         raise TypeError(msg)
     try:
