@@ -26,6 +26,7 @@ LEADS = {  # parts of whose cases others are timed too
     "models": "attention of models",
     "decode": "one query a head",
     "grouped": "2 to 32 query heads a key head",
+    "merging": "parts of attention, merged",
     "softmax": "softmax",
     "other-softmax": "softmax of other data, log-sum-exp",
     "fresh-rotary": "rotation, new result",
