@@ -468,7 +468,7 @@ def _turned(
         _arrays.check_rows_fit(
             name, shape, projection.rows.shape, on_axes, each="coordinates", of=of
         )
-        if len(shape) > 1 and heads.ndim > 3:  # all heads share them
+        if len(shape) > 1:  # all heads share them
             positions = np.expand_dims(positions, len(shape) - 1)
     return rotate(heads, positions, **options)
 

@@ -352,9 +352,8 @@ def _rotated(
         rows = range(data.shape[-2])
     else:
         rows, shape = _arrays.positions(name, positions, turning.axes)
-        if shape:
-            on_axes = (turning.axes,) if turning.axes > 1 else ()
-            _arrays.check_rows_fit(name, shape, data.shape, on_axes, each="coordinates")
+        on_axes = (turning.axes,) if turning.axes > 1 else ()
+        _arrays.check_rows_fit(name, shape, data.shape, on_axes, each="coordinates")
     result, source, target = _results.row_result("x", data, out, positions, rows)
     if not target.size:
         return result
