@@ -64,6 +64,9 @@ CALLS: dict[str, Callable[[], Any]] = {
     "attention and its log-sum-exp": lambda: rw.attention_with_lse(X, X, X)[0],
     "weights": partial(rw.attention_weights, X, X),
     "one query": partial(rw.attention, ROWS[:, :1], ROWS, ROWS),
+    "merged parts": lambda: rw.merge_attention(
+        [ROWS, ROWS[::-1]], ROWS[..., :2].transpose(2, 0, 1)
+    )[0],
     "softmax": partial(rw.softmax, SPREAD),
     "softmax of columns": partial(rw.softmax, ROWS, axis=1),
     "log-sum-exp": partial(rw.logsumexp, ROWS),

@@ -7,6 +7,7 @@ test_attention_refusals.py.
 """
 
 import math
+import tracemalloc
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -487,3 +488,23 @@ def test_nothing_that_is_given_is_changed() -> None:
     rw.merge_attention(query, query[..., 0])
     for name, array in arrays.items():
         assert_same_bits(array, copies[name])
+
+
+@dtypes
+def test_capped_scores_are_an_array_of_their_own_only_where_there_is_a_cap(dtype: str) -> None:
+    x = rows((3, 4), dtype)
+    stages = rw.attention_stages(x, x, x)
+    assert stages.capped is stages.scores
+    stages = rw.attention_stages(x, x, x, softcap=2.0)
+    assert stages.capped is not stages.scores
+    assert stages.capped.dtype == x.dtype
+
+
+@pytest.mark.thread_unsafe(reason="counts the memory of the process")
+def test_stages_of_data_that_bring_their_dtype_are_not_copied() -> None:
+    x = np.ones((1000, 4), np.dtype(np.float32, copy=True))
+    tracemalloc.start()
+    rw.attention_weights(x, x)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 1.5 * 4 * 1000**2

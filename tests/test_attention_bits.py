@@ -510,6 +510,7 @@ print(np.abs(rw.attention(small, small, small) - expected).max())
         ("rw.logsumexp(row)", None),
         ("rw.logsumexp(columns, axis=0)", None),
         ("rw.softmax(data, out=data)", "scalar"),  # others are too fast
+        ("rw.merge_attention(2 * [data[: 2**22, None]], np.zeros((2, 2**22)))", "scalar"),
     ],
 )
 def test_a_long_call_can_be_interrupted(call: str, isa: str | None, run_python: RunPython) -> None:

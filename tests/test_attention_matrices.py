@@ -258,12 +258,3 @@ assert np.array_equal(rw.attention(x, x, x, precision="bfloat16"), rw.attention(
 @pytest.mark.skipif(not HAS_MATRICES, reason="this processor multiplies no matrices")
 def test_where_a_signal_stack_is_too_small_nothing_changes(run_python: RunPython) -> None:
     assert run_python(SMALL_STACK).stderr == ""
-
-
-def test_capped_scores_are_an_array_of_their_own_only_where_there_is_a_cap() -> None:
-    x = rows((3, 4), "float16")
-    stages = rw.attention_stages(x, x, x)
-    assert stages.capped is stages.scores
-    stages = rw.attention_stages(x, x, x, softcap=2.0)
-    assert stages.capped is not stages.scores
-    assert stages.capped.dtype == np.float16

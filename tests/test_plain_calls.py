@@ -38,6 +38,7 @@ SHORT = (
     "attend_plainly",
     "softmax_plainly",
     "logsumexp_plainly",
+    "merge_plainly",
 )
 
 
@@ -118,6 +119,24 @@ def test_weights_and_log_sum_exps_have_the_bits_of_the_general_way(
         for actual, of_whole in zip(found, whole, strict=True):
             assert_same_bits(actual, of_whole)
     assert found[0] is out
+
+
+@dtypes
+def test_merging_has_the_bits_of_the_general_way(
+    dtype: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outputs, lses = rows((3, 2, 33, 8), dtype), rows((3, 2, 33))
+    expected = general(rw.merge_attention, outputs, lses)
+    monkeypatch.setattr(_core, "merge", None)
+    for of_outputs, of_lses in (
+        (outputs, lses),
+        (list(outputs), tuple(lses)),
+        (tuple(outputs), list(lses)),
+    ):
+        for actual, of_general in zip(
+            rw.merge_attention(of_outputs, of_lses), expected, strict=True
+        ):
+            assert_same_bits(actual, of_general)
 
 
 NUMBERS = [2, -1, 1 / np.sqrt(8), np.float64(0.3), np.float32(0.3), np.int8(3), np.array(0.25)]
@@ -216,8 +235,8 @@ def test_small_calls_of_any_arrays_are_plain(monkeypatch: pytest.MonkeyPatch) ->
         {"causal": True, "window": [2, 0]},
     ):
         rw.attention(x, x, x, **options)
-        rw.attention_weights(x, x)
-        rw.attention_with_lse(x, x, x)
+    rw.attention_weights(x, x, causal=True, mask=scores[0] > 0)
+    rw.attention_with_lse(x, x, x, causal=True, bias=scores)
     rw.attention(half, half, half, bias=scores)
     rw.attention(half, half, half, bias=scores.astype(np.float16))
     rw.attention(x.tolist(), x.astype(int).tolist(), x)

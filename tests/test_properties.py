@@ -572,10 +572,16 @@ def test_widths_and_lengths_must_be_positive() -> None:
         scale_law(np.array([], int), seed=1)
 
 
-def test_the_least_that_measurements_take() -> None:
+def test_a_scale_law_may_be_of_two_tokens() -> None:
     assert len(scale_law([4], length=2, seed=0).dims) == 1
+
+
+def test_neighbours_have_features() -> None:
     with pytest.raises(ValueError, match="not be empty"):
         neighbour_distances(np.ones((3, 0)))
+
+
+def test_a_softmax_of_nothing_has_no_shift() -> None:
     assert softmax_shift([1.0, 2.0], shift=1.0, softmax=np.zeros_like).value == 0
 
 

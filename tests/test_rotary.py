@@ -435,4 +435,6 @@ def test_tables_of_one_row_turn_all() -> None:
 def test_strides_of_single_rows_do_not_matter_in_place() -> None:
     x = np.ones((1, 8))
     out = np.lib.stride_tricks.as_strided(x, (1, 8), (8, 8))
+    expected = rw.rotate(x, [3])
     assert rw.rotate(x, [3], out=out) is out
+    assert_same_bits(x, expected)

@@ -292,12 +292,12 @@ def test_log_sum_exp_of_infinity_beside(dtype: str, other: float, expected: floa
 
 def test_logs_of_sums_near_1_are_rounded_once() -> None:
     rng = np.random.default_rng(0)
-    first = rng.uniform(-2, -0.1, 20_000)
-    second = np.log1p(-np.exp(first)) + rng.uniform(-0.01, 0.01, 20_000)
+    first = rng.uniform(-2, -0.1, 4000)
+    second = np.log1p(-np.exp(first)) + rng.uniform(-0.01, 0.01, 4000)
     x = np.stack([first, second], axis=-1).astype(np.float32)
-    exact = np.logaddexp(*x.T.astype(np.longdouble))
-    near = np.abs(exact) < 2.0**-6
-    assert_same_bits(rw.logsumexp(x)[near], exact[near].astype(np.float32))
+    sums = [mp.exp(a) + mp.exp(b) for a, b in x.tolist()]
+    exact = np.array([float(mp.log(one)) for one in sums])
+    assert_same_bits(rw.logsumexp(x), exact.astype(np.float32))
 
 
 @dtypes

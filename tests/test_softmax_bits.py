@@ -318,7 +318,7 @@ def test_what_is_converted_does_not_pass_the_cache_by(
     monkeypatch: pytest.MonkeyPatch, dtype: str, shape: tuple[int, ...], precision: Any
 ) -> None:
     x = rows(shape, dtype)
-    expected = rw.softmax(x, scale=1, precision=precision)
+    expected = rw.softmax(x, scale=1, precision=precision)  # no float, as above
     monkeypatch.setattr(_results, "STREAMED_BYTES", 0)
     out = np.empty_like(x)
     assert_same_bits(rw.softmax(x, scale=1, precision=precision, out=out), expected)

@@ -67,6 +67,7 @@ def calls_with(rng: np.random.Generator) -> dict[str, Callable[[], Any]]:
         "attention": partial(rw.attention, q, k, v, causal=True),
         "decoding": partial(rw.attention, q[:, :1], k, v, causal=True, offset=199),
         "weights": partial(rw.attention_weights, q, k, window=(50, 0)),
+        "merged parts": lambda: rw.merge_attention([x, 2 * x], [x[..., 0], x[..., 1]])[0],
         "partial attention": lambda: np.concatenate(
             [part.ravel() for part in rw.attention_with_lse(q, k, v, window=(50, 0))]
         ),

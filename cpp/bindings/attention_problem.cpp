@@ -6,7 +6,6 @@
 #include <cmath>
 #include <limits>
 #include <optional>
-#include <span>
 #include <vector>
 
 #include "bindings/attention.hpp"
@@ -37,26 +36,18 @@ py::ssize_t length_of(const py::array& rows) { return rows.shape(rows.ndim() - 2
 py::ssize_t width_of(const py::array& rows) { return rows.shape(rows.ndim() - 1); }
 
 // Tells whether a query, its keys and perhaps its values need no conversion, and fit.
-bool fit_plainly(std::span<const py::handle> given) {
-    if (!std::all_of(given.begin(), given.end(), [](auto of) { return has_rows(of, 2); }))
+bool rows_fit_plainly(const py::tuple& given) {
+    if (given.size() < 2 ||
+        !std::all_of(given.begin(), given.end(), [](auto of) { return has_rows(of, 2); }))
         return false;
-    const auto query = py::reinterpret_borrow<py::array>(given[0]);
+    const py::array query = given[0], key = given[1], last = given[given.size() - 1];
     const py::dtype dtype = query.dtype();
     if (width_of(query) == 0 || !is_native_float(dtype))
         return false;
-    for (const py::handle& handle : given.subspan(1)) {
-        const auto array = py::reinterpret_borrow<py::array>(handle);
+    for (const py::array& array : {key, last})
         if (!dtype.is(array.dtype()) || !fit_leading(query, array))
             return false;
-    }
-    const auto key = py::reinterpret_borrow<py::array>(given[1]);
-    const auto last = py::reinterpret_borrow<py::array>(given.back());
     return width_of(key) == width_of(query) && length_of(last) == length_of(key);
-}
-
-bool rows_fit_plainly(const py::tuple& given) {
-    const std::vector<py::handle> handles(given.begin(), given.end());
-    return handles.size() > 1 && fit_plainly(handles);
 }
 
 double scale_of_width(std::int64_t width) {
@@ -241,17 +232,16 @@ py::object attend_plainly(const py::tuple& given, const py::object& mask, const 
     a.right = causal ? 0 : (*window)[1];
     const py::dtype scores =
         computes_in_float64(a) ? py::dtype::of<double>() : py::dtype::of<float>();
-    // More would be no small call, or more than there can be.
-    const auto few_weights = [&] {
-        return static_cast<double>(product(a.leading)) * static_cast<double>(a.queries) *
-                   static_cast<double>(a.keys * q.itemsize()) <=
-               static_cast<double>(small_bytes);
-    };
+    const std::int64_t columns = wants_weights ? a.keys : a.value_dim;
+    // More weights are no small call, and of anything there may be more than can be counted.
+    const std::int64_t most_bytes =
+        wants_weights ? small_bytes : std::numeric_limits<std::int64_t>::max() - 1;
     const bool placed = causal || !window_given.is_none() || !slopes.is_none();
     std::int64_t first = 0, length = 0;
     double slope = 0, sink = 0;
     if ((placed && offset.is_none() && a.queries != a.keys) ||
-        (wants_weights && !(scores.is(q.dtype()) && few_weights())) ||
+        (wants_weights && !scores.is(q.dtype())) ||
+        times(product(a.leading) * a.queries, columns * q.itemsize()) > most_bytes ||
         !take_integers(a.offset, offset, a, -largest_position, largest_position, first) ||
         !take_integers(a.key_lengths, key_lengths, a, 0, a.keys, length) ||
         !take_per_head(a.slopes, slopes, a, false, slope) ||
@@ -260,21 +250,25 @@ py::object attend_plainly(const py::tuple& given, const py::object& mask, const 
         return py::none();
     take_scores(a, mask, bias);
     std::vector<py::ssize_t> shape(q.shape(), q.shape() + rank - 1);
-    py::object lse = py::none();
-    if (with_lse) {
-        py::array logs = new_array(py::dtype::of<double>(), shape);
-        a.lse = static_cast<double*>(logs.mutable_data());
-        lse = logs;
-    }
-    shape.push_back(wants_weights ? a.keys : a.value_dim);
+    shape.push_back(columns);
     if (!out.is_none() && !takes_output(out, q.dtype(), shape,
                                         {q, k, v, mask, bias, slopes, sinks, offset, key_lengths}))
         return py::none();
     py::array result =
         out.is_none() ? new_array(q.dtype(), shape) : py::reinterpret_borrow<py::array>(out);
     (wants_weights ? a.stages.weights : a.output) = result.mutable_data();
-    run_unlocked([&] { attend(*chosen_kernels, a, threads); });
-    return with_lse ? py::object(py::make_tuple(result, lse)) : result;
+    const auto attend_unlocked = [&] {
+        run_unlocked([&] { attend(*chosen_kernels, a, threads); });
+    };
+    if (!with_lse) {
+        attend_unlocked();
+        return result;
+    }
+    shape.pop_back();
+    py::array lse = new_array(py::dtype::of<double>(), shape);
+    a.lse = static_cast<double*>(lse.mutable_data());
+    attend_unlocked();
+    return py::make_tuple(result, lse);
 }
 
 } // namespace

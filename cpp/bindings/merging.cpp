@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "bindings/bindings.hpp"
-#include "plans/memory.hpp"
 
 namespace py = pybind11;
 
@@ -44,14 +43,14 @@ void merge_arrays(const std::vector<py::array>& outputs, const py::array& lses, 
     merge_unlocked(parts, output, lse, threads);
 }
 
-// Whether that is an array without gaps, of that type and those first axes of the shape.
-bool is_part(const py::handle& given, const py::dtype& dtype, const py::array& shape,
+// Whether that is an array without gaps, of that type, with those first axes of another.
+bool is_part(const py::handle& given, const py::dtype& dtype, const py::array& first,
              py::ssize_t axes) {
     if (!is_plain_array(given))
         return false;
     const auto array = py::reinterpret_borrow<py::array>(given);
     return is_c_contiguous(array) && dtype.is(array.dtype()) && array.ndim() == axes &&
-           std::equal(array.shape(), array.shape() + axes, shape.shape());
+           std::equal(array.shape(), array.shape() + axes, first.shape());
 }
 
 // What most calls are made of: as many arrays of one shape as log-sum-exps, or each in one array.
@@ -74,14 +73,15 @@ py::object merge_plainly(const py::object& outputs_given, const py::object& lses
     const std::int64_t dim = first.shape(axes - 1);
     Parts parts{type_of(first), first.size() / dim, dim, {}, {}, nullptr};
     std::vector<double> sums;
+    sums.reserve(outputs.size() * static_cast<std::size_t>(parts.rows));
     for (std::size_t part = 0; part < outputs.size(); ++part) {
         if (!is_part(outputs[part], first.dtype(), first, axes) ||
             !is_part(lses[part], py::dtype::of<double>(), first, axes - 1))
             return py::none();
-        parts.outputs.push_back(py::array(outputs[part]).data());
+        const py::array output = outputs[part], lse = lses[part];
+        parts.outputs.push_back(output.data());
         parts.strides.push_back(dim);
-        const py::array own = lses[part];
-        const auto* const from = static_cast<const double*>(own.data());
+        const auto* const from = static_cast<const double*>(lse.data());
         sums.insert(sums.end(), from, from + parts.rows);
     }
     parts.lses = sums.data();

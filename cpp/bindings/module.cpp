@@ -51,11 +51,12 @@ void find_main_thread() {
 
 // Ctrl-C raises KeyboardInterrupt here, for the call to throw when it has stopped. Other threads
 // must not take the lock in the middle of a call: where the interpreter ends, that would end them.
+// What one piece of work has raised ends those behind it.
 bool signalled() {
     if (PyThread_get_thread_ident() != main_thread)
         return false;
     const py::gil_scoped_acquire acquire;
-    return PyErr_CheckSignals() != 0;
+    return PyErr_Occurred() != nullptr || PyErr_CheckSignals() != 0;
 }
 
 } // namespace

@@ -21,7 +21,7 @@ void merge(const Kernels& kernels, const Parts& parts, void* output, double* lse
     if (parts.rows * row_bytes < parallel_bytes)
         threads = 1;
     const std::int64_t most =
-        std::max<std::int64_t>(1, task_elements / std::max<std::int64_t>(1, parts.dim));
+        std::max<std::int64_t>(1, task_elements / std::max(parts.dim, std::int64_t{softmax_lanes}));
     const auto kernel = kernels.merge_rows[static_cast<std::size_t>(parts.type)];
     Interruption interruption;
     const auto run = [&](std::int64_t index, int) {

@@ -97,7 +97,7 @@ struct Kernels {
     void (*rotate_interleaved[types])(const Rotation& rows);
     void (*rotate_half[types])(const Rotation& rows);
 
-    // Attention to parts of the keys, in data of that type.
+    // Attention to parts of the keys, merged, in data of that type.
     void (*merge_rows[types])(const Merge& rows);
 
     MatrixKernels matrices[2]; // of one part and of two; null where the instruction set has none

@@ -1,4 +1,5 @@
-// Whole calls have the same bits on every target: tables, rotations, attention, softmax.
+// Whole calls have the same bits on every target: tables, rotations, attention, its parts merged,
+// softmax.
 #include <cstdio>
 #include <functional>
 #include <random>
@@ -6,6 +7,7 @@
 
 #include "plans/attention.hpp"
 #include "plans/encodings.hpp"
+#include "plans/merging.hpp"
 #include "plans/rotary.hpp"
 #include "plans/softmax.hpp"
 #include "targets/dispatch.hpp"
@@ -17,6 +19,11 @@ using Bytes = std::vector<char>;
 struct alignas(64) Line {
     char bytes[64];
 };
+
+void append(Bytes& all, const std::vector<double>& numbers) {
+    const auto* const bytes = reinterpret_cast<const char*>(numbers.data());
+    all.insert(all.end(), bytes, bytes + numbers.size() * sizeof(double));
+}
 
 constexpr Type all_types[] = {Type::float32, Type::float16, Type::bfloat16, Type::float64};
 
@@ -172,9 +179,32 @@ Bytes attentions(const Kernels& kernels) {
             a.lse = lse.data();
             attend(kernels, a, 1);
             all.insert(all.end(), output.begin(), output.end());
-            const auto* const logs = reinterpret_cast<const char*>(lse.data());
-            all.insert(all.end(), logs, logs + lse.size() * sizeof(double));
+            append(all, lse);
         }
+    return all;
+}
+
+// Rows with a gap behind them, in whole sixteens and not.
+Bytes merged(const Kernels& kernels) {
+    constexpr std::int64_t rows = 7, dim = 90, stride = dim + 3;
+    Bytes all;
+    for (const Type type : all_types) {
+        const Bytes first = data_of(type, rows * stride, 11),
+                    second = data_of(type, rows * stride, 12),
+                    lses = data_of(Type::float64, 2 * rows, 13);
+        Bytes output(static_cast<std::size_t>(rows * dim * element_bytes(type)));
+        std::vector<double> lse(rows);
+        merge(kernels,
+              {type,
+               rows,
+               dim,
+               {first.data(), second.data()},
+               {stride, stride},
+               reinterpret_cast<const double*>(lses.data())},
+              output.data(), lse.data(), 1);
+        all.insert(all.end(), output.begin(), output.end());
+        append(all, lse);
+    }
     return all;
 }
 
@@ -195,8 +225,7 @@ Bytes softmaxes(const Kernels& kernels) {
             all.insert(all.end(), y.begin(), y.end());
             std::vector<double> logs(length);
             logsumexp(kernels, down, logs.data(), 1);
-            const auto* const bytes = reinterpret_cast<const char*>(logs.data());
-            all.insert(all.end(), bytes, bytes + length * sizeof(double));
+            append(all, logs);
         }
     }
     return all;
@@ -256,6 +285,7 @@ int main() {
     check("rotations", rotations);
     check("rotations without gaps", rotations_without_gaps);
     check("attention", attentions);
+    check("merged parts", merged);
     check("softmax", softmaxes);
     check("rows of softmax", softmax_rows);
     return failures;

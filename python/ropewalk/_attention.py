@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, TypedDict
+from typing import Any, TypedDict, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -213,6 +213,11 @@ def attention(
     )
     if plain is None and out is None:  # maybe as arrays and numbers of the right types
         query, key, value = checked_data((query, key, value))
+        if precision is not None:
+            _options.choice("precision", precision, get_args(Precision))
+        factor = None if scale is None else _options.finite_number("scale", scale)
+        cap = None if softcap is None else _options.finite_number("softcap", softcap)
+        sides = None if window is None else _options.window(window)
         wide = _options.in_float64(precision) or query.dtype.type is np.float64
         mask = None if mask is None else checked_mask(mask)
         bias = None if bias is None else checked_bias(bias, wide=wide)
@@ -222,9 +227,6 @@ def attention(
             offset = _arrays.offsets(offset)
         if key_lengths is not None:
             key_lengths = _arrays.integers("key_lengths", key_lengths, 0, key.shape[-2])
-        sides = None if window is None else _options.window(window)
-        factor = None if scale is None else _options.finite_number("scale", scale)
-        cap = None if softcap is None else _options.finite_number("softcap", softcap)
         others = causal, offset, sides, key_lengths, factor, cap, precision
         plain = _core.attend_plainly(
             (query, key, value), mask, bias, slopes, sinks, others, None, False, threads

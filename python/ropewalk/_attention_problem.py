@@ -97,7 +97,7 @@ class Problem:
         return _results.empty(self.scores_shape[:-1])
 
     def of_data(self, stage: NDArray[Any]) -> NDArray[Any]:
-        if stage.dtype is self.dtype:  # to ask NumPy for silence takes a microsecond
+        if stage.dtype == self.dtype:  # to ask NumPy for silence takes a microsecond
             return stage
         with np.errstate(all="ignore"):
             return stage.astype(self.dtype)
