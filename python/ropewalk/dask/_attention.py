@@ -29,7 +29,7 @@ from ropewalk.dask._chunks import (
 )
 
 MERGED_AT_ONCE = 4  # parts that one task holds
-MERGED_ROWS = 256  # of each part at once, since they are no arrays without gaps
+MERGED_ROWS = 256  # of each part at once, for a merge copies records of several heads first
 
 
 def attention(
