@@ -385,8 +385,29 @@ def test_half_types_get_what_float32_gets(dtype: str, queries: int) -> None:
     for options in given:
         expected = rw.attention(*widened, **options)
         assert_same_bits(rw.attention(*arguments, **options), expected.astype(DTYPES[dtype]))
+        lse = rw.attention_with_lse(*arguments, **options)[1]
+        assert_same_bits(lse, rw.attention_with_lse(*widened, **options)[1])
     no_keys = [x[..., :0, :] for x in arguments[1:]]
     assert not rw.attention(arguments[0], *no_keys).any()
+
+
+@pytest.mark.parametrize(
+    ("of_queries", "of_keys"), [(-54, -72), (-72, -54), (-53, -53), (100, -130), (-130, 100)]
+)
+@pytest.mark.parametrize("rest", [0.0, math.nan])
+def test_bfloat16_of_any_size_get_what_float32_gets(
+    of_queries: int, of_keys: int, rest: float
+) -> None:
+    query, key, value = (x.astype(np.float64) for x in data("bfloat16"))
+    query, key = query * 2.0**of_queries, key * 2.0**of_keys
+    query[0, :, 60:], key[1] = rest, 0  # other tiles, and keys of another batch
+    arguments = [x.astype(DTYPES["bfloat16"]) for x in (query, key, value)]
+    options: dict[str, Any] = {"scale": 2.0 ** -(of_queries + of_keys)}
+    found = rw.attention_with_lse(*arguments, **options)
+    expected = rw.attention_with_lse(*(x.astype(np.float32) for x in arguments), **options)
+    for of_bfloat16, of_float32 in zip(found, expected, strict=True):
+        rounded = of_float32.astype(of_bfloat16.dtype)
+        np.testing.assert_array_equal(of_bfloat16.astype(np.float64), rounded.astype(np.float64))
 
 
 @layouts

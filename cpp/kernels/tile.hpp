@@ -130,6 +130,17 @@ struct MatrixKernels {
     TileKernels<float> many;
 };
 
+// Scores of bfloat16 where a processor adds the products of a pair to a float32 in one step, one
+// after the other as ever. Queries and keys are pairs, each in the place of a float32.
+inline constexpr std::int64_t pair_columns = 16; // of bfloat16; rows are whole ones, with zeros
+struct PairKernels {
+    // Says whether scores of these rows keep their bits: numbers below 2^-55 have products that
+    // would become 0.
+    bool (*pair_rows)(const Rows& rows, std::int64_t width, float* pairs);
+    // As that of float32.
+    void (*score)(const Tile<float>& tile, const Rows& keys, float scale, const Rows* values);
+};
+
 // Elements of which a softmax has a sum each, a vector of float32 or two of float64.
 inline constexpr int softmax_lanes = 16;
 

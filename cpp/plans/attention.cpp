@@ -1,6 +1,7 @@
 #include "plans/attention.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <vector>
 
 #include "plans/attention_task.hpp"
@@ -40,6 +41,7 @@ void attend_packed(const Tiling<T>& tiling, std::int64_t first, std::int64_t end
                    int threads, Room room, Interruption& interruption) {
     const std::int64_t keys = tiling.attention().keys;
     const std::int64_t blocks = (keys + block_keys - 1) / block_keys;
+    std::vector<std::atomic<bool>> without_keys(static_cast<std::size_t>(end - first));
     const auto pack = [&](std::int64_t index, int) {
         const std::int64_t group = index / blocks, begin = index % blocks * block_keys;
         // Blocks begin at the last of multiples of their step before what is seen.
@@ -47,11 +49,12 @@ void attend_packed(const Tiling<T>& tiling, std::int64_t first, std::int64_t end
         const std::int64_t step = tiling.packing().block_step();
         const std::int64_t from = std::max(begin, seen.begin / step * step);
         const std::int64_t to = std::min({keys, begin + block_keys, seen.end});
-        if (from < to)
-            tiling.pack(first + group, from, to, memory + group * tiling.packing().elements());
+        T* const own = memory + group * tiling.packing().elements();
+        if (from < to && !tiling.pack(first + group, from, to, own))
+            without_keys[static_cast<std::size_t>(group)] = true;
     };
     run_tasks((end - first) * blocks, threads, Task(pack), interruption);
-    const Tiling<T> packed = tiling.packed(memory, first);
+    const Tiling<T> packed = tiling.packed(memory, first, without_keys);
     each_few_tiles(packed, first, end, threads, room, interruption);
 }
 

@@ -20,7 +20,11 @@ constexpr double most_in_matrices = 0x1p28;
 // Matrices pay from so many queries on that share keys, of one part and of two.
 constexpr std::int64_t least_for_matrices[] = {32, 192};
 
-// Of a group of heads that share them: side by side as T, or as matrices of bfloat16.
+// Pairs of bfloat16 pay from so many on.
+constexpr std::int64_t least_for_pairs = 32;
+
+// Of a group of heads that share them: side by side as T, or as matrices of bfloat16; or values as
+// T and keys as pairs of bfloat16.
 template <class T>
 class Packing {
   public:
@@ -28,17 +32,24 @@ class Packing {
     Packing(const Kernels& kernels, const Attention& a, std::int64_t queries)
         : kernels_(kernels), a_(a), parts_(parts_for(kernels, a, queries)),
           matrices_(parts_ == 0 ? nullptr : &kernels.matrices[parts_ - 1]),
+          pairs_(pairs_for(kernels, a, queries) && matrices_ == nullptr ? &kernels.pairs : nullptr),
           keys_(padded(a.keys, matrix_columns)),
-          key_width_(padded(a.dim, matrix_columns) * std::max(parts_, 1)),
+          key_width_(pairs_ != nullptr ? up_to(pair_columns, a.dim) / 2
+                                       : padded(a.dim, matrix_columns) * std::max(parts_, 1)),
           value_width_(padded(a.value_dim, matrix_rows) * std::max(parts_, 1)) {}
 
     // Null where no matrices are multiplied.
     const MatrixKernels* matrices() const { return matrices_; }
+    // Null where no keys become pairs.
+    const PairKernels* pairs() const { return pairs_; }
     // Blocks of keys may begin and end where no query sees a key before or behind, at a multiple of
     // the sums that a block keeps.
     std::int64_t block_step() const { return matrices_ == nullptr ? 8 : matrix_columns; }
     // Of T, that a row of queries takes, and a copy.
-    std::int64_t query_width() const { return key_width_ * bytes() / size; }
+    std::int64_t query_width() const {
+        return pairs_ != nullptr ? a_.dim : key_width_ * bytes() / size;
+    }
+    std::int64_t pair_width() const { return pairs_ != nullptr ? key_width_ : 0; } // the same
     std::int64_t elements() const { return keys_ * (key_width_ + value_width_) * bytes() / size; }
     std::int64_t output_width() const { return padded(a_.value_dim, matrix_rows); }
     std::int64_t bytes() const { return matrices_ == nullptr ? size : 2; } // of an element
@@ -47,8 +58,9 @@ class Packing {
     Rows values(const T* memory) const {
         return {memory + keys_ * key_width_ * bytes() / size, value_width_, a_.keys};
     }
-    // Copies rows from `begin`, a multiple of the step, up to `end`.
-    void pack(const Rows& keys, const Rows& values, std::int64_t begin, std::int64_t end,
+    // Copies rows from `begin`, a multiple of the step, up to `end`; says whether that will do for
+    // keys, or they are to be read where they are.
+    bool pack(const Rows& keys, const Rows& values, std::int64_t begin, std::int64_t end,
               T* memory) const {
         const Rows key_rows = part(keys, begin, end), value_rows = part(values, begin, end);
         T* const to_keys = memory + begin * key_width_ * bytes() / size;
@@ -57,10 +69,19 @@ class Packing {
             if (matrices_ != nullptr) {
                 matrices_->tile_keys[type()](key_rows, a_.dim, words(to_keys));
                 matrices_->turn_values[type()](value_rows, a_.value_dim, words(to_values));
-                return;
+                return true;
             }
-        copy(key_rows, a_.dim, to_keys);
         copy(value_rows, a_.value_dim, to_values);
+        if (pairs_ != nullptr)
+            return pair(key_rows, to_keys);
+        copy(key_rows, a_.dim, to_keys);
+        return true;
+    }
+    // Rows of keys or queries as pairs, if they keep their bits as such.
+    bool pair(const Rows& rows, T* to) const {
+        if constexpr (std::is_same_v<T, float>)
+            return pairs_->pair_rows(rows, a_.dim, to);
+        return false;
     }
     // Rows of queries as kernels take them, where they are not taken as they are.
     bool reads_queries() const { return a_.type != computed_type<T> || matrices_ != nullptr; }
@@ -99,6 +120,10 @@ class Packing {
         const bool can = pays && elements > 0 && elements <= most_in_matrices;
         return can && uses_matrices(kernels) ? parts : 0;
     }
+    static bool pairs_for(const Kernels& kernels, const Attention& a, std::int64_t queries) {
+        const bool can = std::is_same_v<T, float> && a.type == Type::bfloat16;
+        return can && queries >= least_for_pairs && adds_pairs(kernels);
+    }
     static std::int64_t up_to(std::int64_t multiple, std::int64_t count) {
         return (count + multiple - 1) / multiple * multiple;
     }
@@ -116,6 +141,7 @@ class Packing {
     const Attention& a_;
     int parts_; // of numbers, 0 where no matrices are multiplied
     const MatrixKernels* matrices_;
+    const PairKernels* pairs_;
     std::int64_t keys_, key_width_, value_width_;
 };
 

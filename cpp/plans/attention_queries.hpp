@@ -94,19 +94,26 @@ class TileQueries {
             });
         const Packing<T>& packing = tiling_.packing();
         const std::int64_t columns = packing.query_width();
-        const bool reads = packing.reads_queries();
-        if (reads)
-            for (std::int64_t k = 0; k < stretches_; ++k) {
-                const Stretch<T>& of = room_.stretches[k];
-                packing.read_queries({data(of, of.first), a_.query.row_stride, of.end - of.first},
-                                     room_.rows + of.first * columns);
-            }
-        each_lane(room_.starts, [&](const Stretch<T>& of, std::int64_t i) {
-            return reads ? room_.rows + i * columns : reinterpret_cast<const T*>(data(of, i));
+        if (!packing.reads_queries())
+            return put_lanes(columns, [&](const Stretch<T>& of, std::int64_t i) {
+                return reinterpret_cast<const T*>(data(of, i));
+            });
+        each_stretch([&](const Stretch<T>& of) {
+            packing.read_queries(rows(of), room_.rows + of.first * columns);
         });
-        for (std::int64_t i = 0; i < padded_; i += tiling_.kernel().lanes)
-            tiling_.kernel().lane.rows_to_lanes(room_.starts + i, columns, padded_,
-                                                room_.queries + i);
+        put_read_lanes(columns);
+    }
+    // The same as pairs, if their scores keep their bits so.
+    bool take_as_pairs() const {
+        const Packing<T>& packing = tiling_.packing();
+        const std::int64_t columns = packing.pair_width();
+        bool can = true;
+        each_stretch([&](const Stretch<T>& of) {
+            can &= packing.pair(rows(of), room_.rows + of.first * columns);
+        });
+        if (can)
+            put_read_lanes(columns);
+        return can;
     }
 
     // The keys that the tile must meet; what is asked below, and seen_by_all, follows from it. A
@@ -173,6 +180,23 @@ class TileQueries {
     }
 
   private:
+    Rows rows(const Stretch<T>& of) const {
+        return {data(of, of.first), a_.query.row_stride, of.end - of.first};
+    }
+    // start(stretch, i) is where the row of query i begins.
+    template <class Start>
+    void put_lanes(std::int64_t columns, Start start) const {
+        each_lane(room_.starts, start);
+        for (std::int64_t i = 0; i < padded_; i += tiling_.kernel().lanes)
+            tiling_.kernel().lane.rows_to_lanes(room_.starts + i, columns, padded_,
+                                                room_.queries + i);
+    }
+    void put_read_lanes(std::int64_t columns) const {
+        put_lanes(columns, [&](const Stretch<T>&, std::int64_t i) -> const T* {
+            return room_.rows + i * columns;
+        });
+    }
+
     Stretch<T> stretch(std::int64_t head, std::int64_t first, std::int64_t end,
                        std::int64_t row) const {
         return {first,

@@ -40,8 +40,9 @@ class TileTask {
                 {},
                 {},
                 {}},
-          logits_(tiling, queries_, room_, tile_), keys_(tiling.keys_of(tile)),
-          values_(tiling.values_of(tile)),
+          logits_(tiling, queries_, room_, tile_), score_(kernel_.score),
+          keys_(tiling.keys_of(tile)), values_(tiling.values_of(tile)),
+          converts_keys_(tiling.converts()),
           divides_last_(!tiling.few() && a_.output != nullptr && !tiling.cuts() &&
                         tiling.packing().matrices() == nullptr &&
                         tiling.kernel().lane.accumulate_last != nullptr) {}
@@ -51,7 +52,7 @@ class TileTask {
     // Takes the queries, and the sinks where they belong to this part; returns the keys of the part
     // that the tile must meet.
     Interval start(bool first_part, Interval part) {
-        queries_.take();
+        take();
         std::fill_n(room_.maximum, queries_.padded(), -infinity);
         std::fill_n(room_.sum, queries_.padded(), 0.0);
         tile_.empty = true;
@@ -74,9 +75,9 @@ class TileTask {
         if (logits_.hides_all(block))
             return;
         queries_.count_keys(block, tile_);
-        const Rows keys = rows(keys_, a_.dim, block, room_.keys);
-        const Rows values = rows(values_, a_.value_dim, block, room_.values);
-        kernel_.score(tile_, keys, static_cast<T>(a_.scale), fetches ? &values : nullptr);
+        const Rows keys = rows(keys_, a_.dim, block, room_.keys, converts_keys_);
+        const Rows values = rows(values_, a_.value_dim, block, room_.values, tiling_.converts());
+        score_(tile_, keys, static_cast<T>(a_.scale), fetches ? &values : nullptr);
         show(a_.stages.scores, block);
         if (a_.softcap != 0)
             kernel_.cap(tile_, static_cast<T>(a_.softcap));
@@ -152,6 +153,22 @@ class TileTask {
     }
 
   private:
+    // The queries, and with them the keys that they meet: pairs, or not.
+    void take() {
+        const Packing<T>& packing = tiling_.packing();
+        if (packing.pairs() != nullptr) {
+            if constexpr (std::is_same_v<T, float>)
+                if (tiling_.has_pairs(index_) && queries_.take_as_pairs()) {
+                    score_ = packing.pairs()->score;
+                    tile_.dim = packing.pair_width();
+                    return;
+                }
+            keys_ = tiling_.own_keys_of(index_);
+            converts_keys_ = true;
+        }
+        queries_.take();
+    }
+
     Rows part_of(const Rows& rows, std::int64_t begin, std::int64_t count) const {
         const std::int64_t bytes =
             tiling_.converts() ? std::int64_t{sizeof(T)} : tiling_.key_bytes();
@@ -160,13 +177,15 @@ class TileTask {
     }
 
     // Keys or values of a block where they are, or converted.
-    Rows rows(const Rows& all, std::int64_t width, Interval block, T* converted) const {
+    Rows rows(const Rows& all, std::int64_t width, Interval block, T* converted,
+              bool converts) const {
         const std::int64_t count = block.end - block.begin;
         if (width == 0)
             return {converted, 0, count};
-        const std::int64_t step = all.stride * tiling_.key_bytes();
+        const std::int64_t step =
+            all.stride * (converts ? element_bytes(a_.type) : tiling_.key_bytes());
         const char* row = static_cast<const char*>(all.first) + block.begin * step;
-        if (!tiling_.converts())
+        if (!converts)
             return {row, all.stride, count};
         tiling_.packing().copy({row, all.stride, count}, width, converted);
         return {converted, width, count};
@@ -240,7 +259,9 @@ class TileTask {
     std::int64_t first_row_; // of all queries of all heads
     Tile<T> tile_;
     TileLogits<T> logits_;
+    decltype(TileKernels<T>::score) score_;
     Rows keys_, values_;
+    bool converts_keys_;
     bool divides_last_;    // as it accumulates the last block
     bool written_ = false; // the output
 };

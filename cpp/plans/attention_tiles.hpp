@@ -71,13 +71,15 @@ struct Room {
             array = memory == nullptr ? nullptr : reinterpret_cast<Element*>(memory + bytes);
             bytes += (elements * static_cast<std::int64_t>(sizeof(Element)) + 63) / 64 * 64;
         };
-        take(queries, packing.query_width() * count);
+        take(queries, std::max(packing.query_width(), packing.pair_width()) * count);
         take(logits, block_keys * count);
         take(unweighed, block_keys * count);
-        take(keys, converted ? block_keys * a.dim : 0);
+        take(keys, converted || packing.pairs() != nullptr ? block_keys * a.dim : 0);
         take(values, converted ? block_keys * a.value_dim : 0);
         take(rows,
-             packing.reads_queries() ? std::max(packing.query_width(), a.value_dim) * count : 0);
+             packing.reads_queries()
+                 ? std::max({packing.query_width(), packing.pair_width(), a.value_dim}) * count
+                 : 0);
         take(largest, count);
         take(smallest, count);
         take(maximum, count);
@@ -211,8 +213,11 @@ class Tiling {
     bool packs() const {
         if (packing_.matrices() != nullptr)
             return true;
-        return !few_ && !has_parts() && a_.keys > 0 && tiles_ >= packed_tiles &&
-               group_elements() <= most_packed &&
+        if (few_ || has_parts() || a_.keys == 0 || group_elements() > most_packed)
+            return false;
+        if (packing_.pairs() != nullptr)
+            return true;
+        return tiles_ >= packed_tiles &&
                (a_.type != computed_type<T> || a_.key.row_stride != a_.dim ||
                 (a_.value_dim > 0 && a_.value.row_stride != a_.value_dim));
     }
@@ -225,12 +230,19 @@ class Tiling {
     std::int64_t groups() const { return groups_; }
     std::int64_t group_tiles() const { return tiles_; }
     std::int64_t group_elements() const { return a_.keys * (a_.dim + a_.value_dim); }
-    // The same where those from that group on have been packed.
-    Tiling packed(const T* memory, std::int64_t first_group) const {
+    // The same where those from that group on have been packed, but for the keys of some.
+    Tiling packed(const T* memory, std::int64_t first_group,
+                  const std::vector<std::atomic<bool>>& without_keys) const {
         Tiling tiling = *this;
         tiling.packed_ = memory;
         tiling.first_packed_ = first_group;
+        tiling.without_keys_ = &without_keys;
         return tiling;
+    }
+    // Whether the keys that a tile meets are pairs.
+    bool has_pairs(std::int64_t tile) const {
+        return packed_ != nullptr && packing_.pairs() != nullptr &&
+               !(*without_keys_)[static_cast<std::size_t>(group_of(tile) - first_packed_)];
     }
     // What a query at that place sees of the first keys.
     Interval seen(std::int64_t place, std::int64_t keys) const {
@@ -253,20 +265,22 @@ class Tiling {
         }
         return all;
     }
-    // Copies some rows of a group to where all its keys, and then its values, are to be.
-    void pack(std::int64_t group, std::int64_t begin, std::int64_t end, T* memory) const {
+    // Copies some rows of a group to where all its keys, and then its values, are to be; says
+    // whether that will do for keys.
+    bool pack(std::int64_t group, std::int64_t begin, std::int64_t end, T* memory) const {
         const std::int64_t head = group * heads_;
-        packing_.pack(in_memory(a_.key, head, a_.dim), in_memory(a_.value, head, a_.value_dim),
-                      begin, end, memory);
+        return packing_.pack(in_memory(a_.key, head, a_.dim),
+                             in_memory(a_.value, head, a_.value_dim), begin, end, memory);
     }
     // All keys and values that a tile meets, and the bytes of their elements.
     std::int64_t key_bytes() const {
         return packed_ == nullptr ? element_bytes(a_.type) : packing_.bytes();
     }
     Rows keys_of(std::int64_t tile) const {
-        if (packed_ == nullptr)
-            return in_memory(a_.key, first_head(tile), a_.dim);
-        return packing_.keys(packed_group(tile));
+        return packed_ == nullptr ? own_keys_of(tile) : packing_.keys(packed_group(tile));
+    }
+    Rows own_keys_of(std::int64_t tile) const { // where they are
+        return in_memory(a_.key, first_head(tile), a_.dim);
     }
     Rows values_of(std::int64_t tile) const {
         if (packed_ == nullptr)
@@ -406,6 +420,7 @@ class Tiling {
     std::shared_ptr<FiniteBlocks> finite_; // where tiles share blocks, and these are not too many
     const T* packed_ = nullptr;
     std::int64_t first_packed_ = 0;
+    const std::vector<std::atomic<bool>>* without_keys_ = nullptr;
 };
 
 } // namespace ropewalk

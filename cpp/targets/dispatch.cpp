@@ -23,7 +23,9 @@ namespace {
 // library for it.
 struct Leaf {
     unsigned a = 0, b = 0, c = 0, d = 0;
-    explicit Leaf(unsigned leaf) { __get_cpuid_count(leaf, 0, &a, &b, &c, &d); }
+    explicit Leaf(unsigned leaf, unsigned part = 0) {
+        __get_cpuid_count(leaf, part, &a, &b, &c, &d);
+    }
 };
 
 bool is_intel() { return Leaf(0).b == signature_INTEL_ebx; }
@@ -131,6 +133,16 @@ bool uses_matrices(const Kernels& kernels) {
     constexpr long ask = 0x1023; // ARCH_REQ_XCOMP_PERM
     static const bool allowed = syscall(SYS_arch_prctl, ask, amx_registers) == 0;
     return allowed;
+#else
+    return false;
+#endif
+}
+
+bool adds_pairs([[maybe_unused]] const Kernels& kernels) {
+#ifdef ROPEWALK_HAS_AVX512
+    constexpr unsigned avx512_bf16 = 1U << 5;
+    static const bool fast = has(Leaf(7, 1).a, avx512_bf16) && !is_intel();
+    return fast && kernels.pairs.score != nullptr;
 #else
     return false;
 #endif

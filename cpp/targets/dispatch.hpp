@@ -40,4 +40,8 @@ bool has_matrices(const Kernels& kernels);
 // refuses where a signal stack is too small for them, and such stacks from then on.
 bool uses_matrices(const Kernels& kernels);
 
+// Whether these kernels and this processor add the products of a pair of bfloat16 (AVX512_BF16) as
+// fast as one of float32. Intel's take as long as for two.
+bool adds_pairs(const Kernels& kernels);
+
 } // namespace ropewalk

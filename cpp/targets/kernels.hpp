@@ -101,6 +101,7 @@ struct Kernels {
     void (*merge_rows[types])(const Merge& rows);
 
     MatrixKernels matrices[2]; // of one part and of two; null where the instruction set has none
+    PairKernels pairs;         // the same
     KernelsIn<float> float32;
     KernelsIn<double> float64;
     double (*total)(const double* sums);

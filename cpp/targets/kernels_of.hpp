@@ -153,6 +153,7 @@ constexpr ropewalk::Kernels kernels_of(const char* isa) {
             {merge_rows<S, FloatData<S, float>>, merge_rows<S, HalfData<S, Float16>>,
              merge_rows<S, HalfData<S, BFloat16>>, merge_rows<S, FloatData<S, double>>},
             {},
+            {},
             kernels_in<S, float>(),
             kernels_in<S, double>(),
             total_of<S>,
