@@ -410,6 +410,31 @@ def test_bfloat16_of_any_size_get_what_float32_gets(
         np.testing.assert_array_equal(of_bfloat16.astype(np.float64), rounded.astype(np.float64))
 
 
+@pytest.mark.parametrize("small", [0, 5])
+def test_bfloat16_of_one_head_may_be_small(small: int) -> None:
+    shapes = [(6, 40, 20), (6, 15_000, 20), (6, 15_000, 18)]  # more than are copied at once
+    query, key, value = (rows(shape, "bfloat16", seed) for seed, shape in enumerate(shapes))
+    key[small] *= DTYPES["bfloat16"].type(2.0**-125)
+    query[small] *= DTYPES["bfloat16"].type(2.0**120)
+    options: dict[str, Any] = {"window": (9_000, 0), "offset": 14_000, "key_lengths": 14_020}
+    for way in (slice(None), slice(None, None, -1)):
+        arguments = [query, key[:, way], value[:, way]]
+        found = rw.attention(*arguments, **options)
+        wide = rw.attention(*(x.astype(np.float32) for x in arguments), **options)
+        assert_same_bits(found, wide.astype(DTYPES["bfloat16"]))
+
+
+@pytest.mark.parametrize("dim", [1, 2, 15, 16, 17])
+def test_scores_of_bfloat16_are_those_of_float32(dim: int) -> None:
+    arguments = [rows((2, 100, dim), "bfloat16", seed) for seed in range(3)]
+    options: dict[str, Any] = {"scale": 0.5, "softcap": 3.0}
+    found = rw.attention_stages(*arguments, **options)
+    wide = rw.attention_stages(*(x.astype(np.float32) for x in arguments), **options)
+    assert_same_bits(found.lse, wide.lse)
+    for name in ("scores", "capped", "weights", "output"):
+        assert_same_bits(getattr(found, name), getattr(wide, name).astype(DTYPES["bfloat16"]))
+
+
 @layouts
 def test_strides_of_masks_and_biases_change_no_bit(layout: str) -> None:
     query, key, value = data("float32", queries=60, keys=150)

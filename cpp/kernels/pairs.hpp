@@ -8,22 +8,27 @@
 
 namespace {
 
-using ropewalk::pair_columns;
-
 template <class S, class P>
 bool pair_rows(const Rows& rows, std::int64_t width, float* pairs) {
-    const std::int64_t whole = (width + pair_columns - 1) / pair_columns * pair_columns;
+    constexpr std::int64_t lanes = 16;
     const auto* from = static_cast<const std::uint16_t*>(rows.first);
     auto* to = reinterpret_cast<std::uint16_t*>(pairs);
     typename P::Sizes sizes;
-    for (std::int64_t row = 0; row < rows.count; ++row, from += rows.stride, to += whole)
-        for (std::int64_t i = 0; i < whole; i += pair_columns) {
-            const std::int64_t left = width - i;
-            const auto v =
-                left >= pair_columns ? S::get(from + i) : S::get_some(from + i, first_lanes(left));
+    for (std::int64_t row = 0; row < rows.count; ++row, from += rows.stride) {
+        std::int64_t i = 0;
+        for (; i + lanes <= width; i += lanes, to += lanes) {
+            const auto v = S::get(from + i);
             sizes.take(v);
-            S::put(to + i, P::first_added_first(v));
+            S::put(to, P::first_added_first(v));
         }
+        if (i < width) {
+            const std::int64_t left = width - i, whole = (left + 1) / 2 * 2;
+            const auto v = S::get_some(from + i, first_lanes(left));
+            sizes.take(v);
+            S::put_some(to, P::first_added_first(v), first_lanes(whole));
+            to += whole;
+        }
+    }
     return sizes.least_is(127 - 55);
 }
 

@@ -131,11 +131,11 @@ struct MatrixKernels {
 };
 
 // Scores of bfloat16 where a processor adds the products of a pair to a float32 in one step, one
-// after the other as ever. Queries and keys are pairs, each in the place of a float32.
-inline constexpr std::int64_t pair_columns = 16; // of bfloat16; rows are whole ones, with zeros
+// after the other as ever. Queries and keys are pairs, each in the place of a float32; 0 is beside
+// the last element of an odd row.
 struct PairKernels {
-    // Says whether scores of these rows keep their bits: numbers below 2^-55 have products that
-    // would become 0.
+    // Says whether scores of these rows keep their bits: where all numbers are 0, or 2^-55 and more
+    // in size. Products of others may have sums below 2^-126, which count as 0.
     bool (*pair_rows)(const Rows& rows, std::int64_t width, float* pairs);
     // As that of float32.
     void (*score)(const Tile<float>& tile, const Rows& keys, float scale, const Rows* values);

@@ -20,7 +20,7 @@ constexpr double most_in_matrices = 0x1p28;
 // Matrices pay from so many queries on that share keys, of one part and of two.
 constexpr std::int64_t least_for_matrices[] = {32, 192};
 
-// Pairs of bfloat16 pay from so many on.
+// Pairs of bfloat16 pay from so many queries on that share keys.
 constexpr std::int64_t least_for_pairs = 32;
 
 // Of a group of heads that share them: side by side as T, or as matrices of bfloat16; or values as
@@ -34,7 +34,7 @@ class Packing {
           matrices_(parts_ == 0 ? nullptr : &kernels.matrices[parts_ - 1]),
           pairs_(pairs_for(kernels, a, queries) && matrices_ == nullptr ? &kernels.pairs : nullptr),
           keys_(padded(a.keys, matrix_columns)),
-          key_width_(pairs_ != nullptr ? up_to(pair_columns, a.dim) / 2
+          key_width_(pairs_ != nullptr ? up_to(2, a.dim) / 2
                                        : padded(a.dim, matrix_columns) * std::max(parts_, 1)),
           value_width_(padded(a.value_dim, matrix_rows) * std::max(parts_, 1)) {}
 
@@ -49,7 +49,8 @@ class Packing {
     std::int64_t query_width() const {
         return pairs_ != nullptr ? a_.dim : key_width_ * bytes() / size;
     }
-    std::int64_t pair_width() const { return pairs_ != nullptr ? key_width_ : 0; } // the same
+    // The same as pairs.
+    std::int64_t pair_width() const { return key_width_; }
     std::int64_t elements() const { return keys_ * (key_width_ + value_width_) * bytes() / size; }
     std::int64_t output_width() const { return padded(a_.value_dim, matrix_rows); }
     std::int64_t bytes() const { return matrices_ == nullptr ? size : 2; } // of an element
@@ -72,17 +73,14 @@ class Packing {
                 return true;
             }
         copy(value_rows, a_.value_dim, to_values);
-        if (pairs_ != nullptr)
-            return pair(key_rows, to_keys);
+        if constexpr (std::is_same_v<T, float>)
+            if (pairs_ != nullptr)
+                return pair(key_rows, to_keys);
         copy(key_rows, a_.dim, to_keys);
         return true;
     }
-    // Rows of keys or queries as pairs, if they keep their bits as such.
-    bool pair(const Rows& rows, T* to) const {
-        if constexpr (std::is_same_v<T, float>)
-            return pairs_->pair_rows(rows, a_.dim, to);
-        return false;
-    }
+    // Rows of keys or queries as pairs; whether their scores keep their bits so.
+    bool pair(const Rows& rows, float* to) const { return pairs_->pair_rows(rows, a_.dim, to); }
     // Rows of queries as kernels take them, where they are not taken as they are.
     bool reads_queries() const { return a_.type != computed_type<T> || matrices_ != nullptr; }
     void read_queries(const Rows& rows, T* to) const {

@@ -71,15 +71,13 @@ struct Room {
             array = memory == nullptr ? nullptr : reinterpret_cast<Element*>(memory + bytes);
             bytes += (elements * static_cast<std::int64_t>(sizeof(Element)) + 63) / 64 * 64;
         };
-        take(queries, std::max(packing.query_width(), packing.pair_width()) * count);
+        take(queries, packing.query_width() * count);
         take(logits, block_keys * count);
         take(unweighed, block_keys * count);
         take(keys, converted || packing.pairs() != nullptr ? block_keys * a.dim : 0);
         take(values, converted ? block_keys * a.value_dim : 0);
         take(rows,
-             packing.reads_queries()
-                 ? std::max({packing.query_width(), packing.pair_width(), a.value_dim}) * count
-                 : 0);
+             packing.reads_queries() ? std::max(packing.query_width(), a.value_dim) * count : 0);
         take(largest, count);
         take(smallest, count);
         take(maximum, count);
@@ -239,9 +237,9 @@ class Tiling {
         tiling.without_keys_ = &without_keys;
         return tiling;
     }
-    // Whether the keys that a tile meets are pairs.
+    // Whether the keys that a tile meets are pairs, as keys here become.
     bool has_pairs(std::int64_t tile) const {
-        return packed_ != nullptr && packing_.pairs() != nullptr &&
+        return packed_ != nullptr &&
                !(*without_keys_)[static_cast<std::size_t>(group_of(tile) - first_packed_)];
     }
     // What a query at that place sees of the first keys.

@@ -6,9 +6,9 @@
 namespace {
 
 struct Pairs : Simd {
-    // c plus the product of the second elements of a and b, plus that of the first: rounded after
-    // each, and numbers below the normal ones count as 0. Assembly: the functions of compilers want
-    // a flag that would allow such instructions elsewhere too.
+    // In each lane c plus the product of the second elements of a and b, plus that of the first:
+    // rounded after each, and numbers below the normal ones count as 0. Assembly: the functions of
+    // compilers want a flag that would allow such instructions elsewhere too.
     static F32 fma(F32 a, F32 b, F32 c) {
         __asm__("vdpbf16ps %2, %1, %0" : "+v"(c) : "v"(a), "v"(b));
         return c;
@@ -19,7 +19,7 @@ struct Pairs : Simd {
     // The smallest elements that are not 0.
     class Sizes {
       public:
-        void take(U16 v) { // 0 less 1 is the largest number
+        void take(U16 v) { // less 1, by which 0 becomes the largest number
             const U16 size = _mm256_and_si256(v, _mm256_set1_epi16(0x7fff));
             least_ = _mm256_min_epu16(least_, _mm256_sub_epi16(size, _mm256_set1_epi16(1)));
         }
