@@ -233,7 +233,9 @@ void score_few_of(const Tile<T>& tile, const Rows& keys, T scale) {
 
 template <class S, class T, class Data>
 void score_few(const Tile<T>& tile, const Rows& keys, T scale, const Rows*) {
-    if (tile.dim == 64)
+    if (tile.dim == 32)
+        score_few_of<S, T, Data, 32>(tile, keys, scale);
+    else if (tile.dim == 64)
         score_few_of<S, T, Data, 64>(tile, keys, scale);
     else if (tile.dim == 128)
         score_few_of<S, T, Data, 128>(tile, keys, scale);
@@ -348,8 +350,8 @@ void add_features(const Rows& values, const T* weights, const T* seen, unsigned 
 
 // Weights times `width` features of all values, a strip at most; sums[query][feature].
 template <class S, class T, class Data, bool all_seen>
-void sum_strip(const Tile<T>& tile, const Rows& values, const T* seen, std::int64_t strip,
-               std::int64_t width, T* sums) {
+[[gnu::noinline]] void sum_strip(const Tile<T>& tile, const Rows& values, const T* seen,
+                                 std::int64_t strip, std::int64_t width, T* sums) {
     constexpr int lanes = Lanes<S, T>::count;
     constexpr unsigned all = first_lanes(lanes);
     in_near_keys<S>(tile, values.count, [&](std::int64_t key, std::int64_t count) {
@@ -377,6 +379,9 @@ void sum_strip(const Tile<T>& tile, const Rows& values, const T* seen, std::int6
                     return add.template operator()<strip_vectors>(0, all);
             for (; feature + together * lanes <= width; feature += together * lanes)
                 add.template operator()<together>(feature, all);
+            if constexpr (queries == 1) // whose sums wait for each other
+                for (; feature + 2 * lanes <= width; feature += 2 * lanes)
+                    add.template operator()<2>(feature, all);
             for (; feature + lanes <= width; feature += lanes)
                 add.template operator()<1>(feature, all);
             if (feature < width)
@@ -385,25 +390,59 @@ void sum_strip(const Tile<T>& tile, const Rows& values, const T* seen, std::int6
     });
 }
 
-template <class S, class T, class Data, bool all_seen = false>
-void accumulate_few_seen(const Tile<T>& tile, const Rows& values, const T* seen) {
+// The sums of all features: taker_of(query)(feature, sums of this and the next, the lanes that hold
+// any).
+template <class S, class T, class Data, bool all_seen, class TakerOf>
+void sum_few(const Tile<T>& tile, const Rows& values, const T* seen, TakerOf taker_of) {
     constexpr int lanes = Lanes<S, T>::count;
     constexpr std::int64_t most = strip_vectors * lanes;
     for (std::int64_t strip = 0; strip < tile.value_dim; strip += most) {
         const std::int64_t left = tile.value_dim - strip, width = left < most ? left : most;
         alignas(64) T sums[std::size_t{ropewalk::most_few * most}];
-        for (std::int64_t at = 0; at < tile.vectors * most; at += lanes)
-            S::put(sums + at, S::all(T{0}));
-        sum_strip<S, T, Data, all_seen>(tile, values, seen, strip, width, sums);
         for (int query = 0; query < tile.vectors; ++query)
+            for (std::int64_t feature = 0; feature < width; feature += lanes)
+                S::put(sums + query * most + feature, S::all(T{0}));
+        sum_strip<S, T, Data, all_seen>(tile, values, seen, strip, width, sums);
+        for (int query = 0; query < tile.vectors; ++query) {
+            const auto take = taker_of(query);
             for (std::int64_t feature = 0; feature < width; feature += lanes) {
                 const std::int64_t some = width - feature;
-                join_features<S>(S::get(sums + query * most + feature), tile.empty,
-                                 tile.rescale[query],
-                                 tile.output + query * tile.value_dim + strip + feature,
-                                 first_lanes(some < lanes ? some : lanes));
+                take(strip + feature, S::get(sums + query * most + feature),
+                     first_lanes(some < lanes ? some : lanes));
             }
+        }
     }
+}
+
+template <class S, class T, class Data, bool all_seen = false>
+void accumulate_few_seen(const Tile<T>& tile, const Rows& values, const T* seen) {
+    sum_few<S, T, Data, all_seen>(tile, values, seen, [&](int query) {
+        double* const output = tile.output + query * tile.value_dim;
+        return [&tile, output, by = tile.rescale[query]](std::int64_t feature, VectorOf<S, T> more,
+                                                         unsigned lanes) {
+            join_features<S>(more, tile.empty, by, output + feature, lanes);
+        };
+    });
+}
+
+// To accumulate the last block, and to divide, without putting outputs down in between.
+template <class S, class T, class Data>
+void accumulate_last_few(const Tile<T>& tile, const Rows& values, std::int64_t, T* rows) {
+    sum_few<S, T, Data, true>(tile, values, nullptr, [&](int query) {
+        const std::int64_t row = query * tile.value_dim;
+        const Mean<S, T> mean(S::all(tile.sum[query]));
+        const auto by = S::all(tile.rescale[query]);
+        return [&tile, rows, row, mean, by](std::int64_t feature, VectorOf<S, T> more,
+                                            unsigned lanes) {
+            const auto joined = [&](int lane) {
+                const auto wide = eight_of<S>(more, lane);
+                const double* const output = tile.output + row + feature + lane;
+                return tile.empty ? wide
+                                  : S::fma(S::get_some(output, lanes >> lane & 0xff), by, wide);
+            };
+            S::put_some(rows + row + feature, Means<S, T>{mean, mean}.of(joined), lanes);
+        };
+    });
 }
 
 template <class S, class T>

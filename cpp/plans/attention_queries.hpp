@@ -86,22 +86,19 @@ class TileQueries {
     // Keys that all of them see.
     Interval seen_by_all() const { return seen_by_all_; }
 
-    // Into the room, as the kernels read them.
-    void take() const {
-        if (tiling_.few())
-            return each([&](const Stretch<T>& of, std::int64_t i) {
-                tiling_.packing().read(data(of, i), a_.dim, room_.queries + i * a_.dim);
-            });
-        const Packing<T>& packing = tiling_.packing();
-        const std::int64_t columns = packing.query_width();
-        if (!packing.reads_queries())
-            return put_lanes(columns, [&](const Stretch<T>& of, std::int64_t i) {
-                return reinterpret_cast<const T*>(data(of, i));
-            });
-        each_stretch([&](const Stretch<T>& of) {
-            packing.read_queries(rows(of), room_.rows + of.first * columns);
+    // As the kernels read them: where they are, if few lie side by side, else in the room.
+    const T* take() const {
+        if (!tiling_.few()) {
+            take_many();
+            return room_.queries;
+        }
+        const bool side_by_side = stretches_ == 1 && (count_ == 1 || a_.query.row_stride == a_.dim);
+        if (side_by_side && a_.type == computed_type<T>)
+            return reinterpret_cast<const T*>(data(room_.stretches[0], 0));
+        each([&](const Stretch<T>& of, std::int64_t i) {
+            tiling_.packing().read(data(of, i), a_.dim, room_.queries + i * a_.dim);
         });
-        put_read_lanes(columns);
+        return room_.queries;
     }
     // The same as pairs, if their scores keep their bits so.
     bool take_as_pairs() const {
@@ -180,6 +177,18 @@ class TileQueries {
     }
 
   private:
+    void take_many() const {
+        const Packing<T>& packing = tiling_.packing();
+        const std::int64_t columns = packing.query_width();
+        if (!packing.reads_queries())
+            return put_lanes(columns, [&](const Stretch<T>& of, std::int64_t i) {
+                return reinterpret_cast<const T*>(data(of, i));
+            });
+        each_stretch([&](const Stretch<T>& of) {
+            packing.read_queries(rows(of), room_.rows + of.first * columns);
+        });
+        put_read_lanes(columns);
+    }
     Rows rows(const Stretch<T>& of) const {
         return {data(of, of.first), a_.query.row_stride, of.end - of.first};
     }

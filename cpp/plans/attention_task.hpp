@@ -42,10 +42,8 @@ class TileTask {
                 {}},
           logits_(tiling, queries_, room_, tile_), score_(kernel_.score),
           keys_(tiling.keys_of(tile)), values_(tiling.values_of(tile)),
-          converts_keys_(tiling.converts()),
-          divides_last_(!tiling.few() && a_.output != nullptr && !tiling.cuts() &&
-                        tiling.packing().matrices() == nullptr &&
-                        tiling.kernel().lane.accumulate_last != nullptr) {}
+          converts_keys_(tiling.converts()), divides_last_(a_.output != nullptr && !tiling.cuts() &&
+                                                           kernel_.accumulate_last != nullptr) {}
     TileTask(const TileTask&) = delete; // its parts refer to each other
     TileTask& operator=(const TileTask&) = delete;
 
@@ -166,7 +164,7 @@ class TileTask {
             keys_ = tiling_.own_keys_of(index_);
             converts_keys_ = true;
         }
-        queries_.take();
+        tile_.queries = queries_.take();
     }
 
     Rows part_of(const Rows& rows, std::int64_t begin, std::int64_t count) const {
@@ -220,7 +218,7 @@ class TileTask {
         const bool converts = a_.type != computed_type<T>;
         T* const to = converts ? room_.rows : reinterpret_cast<T*>(rows);
         if (values != nullptr) {
-            tiling_.kernel().lane.accumulate_last(tile_, *values, queries_.count(), to);
+            kernel_.accumulate_last(tile_, *values, queries_.count(), to);
         } else {
             clear_empty();
             kernel_.divide(tile_, queries_.count(), to);

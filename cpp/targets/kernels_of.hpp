@@ -54,6 +54,7 @@ constexpr ropewalk::TileKernels<T> few_of() {
             raise_few<S, T>,
             weigh_few<S, T>,
             accumulate_few<S, T, Data>,
+            accumulate_last_few<S, T, Data>,
             accumulate_few_seen<S, T, Data>,
             divide_few<S, T>,
             all_finite<S, T, Data>};
@@ -65,14 +66,14 @@ constexpr ropewalk::AttentionKernels<T> attention_of() {
     ropewalk::AttentionKernels<T> all{
         Lanes<S, T>::count,
         {score<S, T>, cap<S, T>, find_extremes<S, T>, raise<S, T>, weigh<S, T>, accumulate<S, T>,
-         accumulate_seen<S, T>, divide<S, T>, all_finite<S, T, Own>},
+         nullptr, accumulate_seen<S, T>, divide<S, T>, all_finite<S, T, Own>},
         {},
         {add_bias<S, T>, add_slopes<S, T>, hide_masked<S, T>, hide_outside<S, T>},
         {add_bias_few<S, T>, add_slopes_few<S, T>, hide_masked_few<S, T>, hide_outside_few<S, T>},
-        {rows_to_lanes<S, T>, logits_to_rows<S, T>, nullptr},
+        {rows_to_lanes<S, T>, logits_to_rows<S, T>},
         weights_of_row<S, T>};
     if constexpr (sizeof(T) == 4) {
-        all.lane.accumulate_last = accumulate_last<S>;
+        all.many.accumulate_last = accumulate_last<S>;
         all.few[static_cast<int>(Type::float32)] = few_of<S, T, Own>();
         all.few[static_cast<int>(Type::float16)] = few_of<S, T, HalfData<S, Float16>>();
         all.few[static_cast<int>(Type::bfloat16)] = few_of<S, T, HalfData<S, BFloat16>>();

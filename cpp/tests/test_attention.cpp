@@ -376,7 +376,7 @@ void expect_same_last(const Kernels& kernels, int vectors, std::int64_t value_di
         std::fill_n(tile.one_block, 3, block == 0 ? ~0U : 0U);
         if (block > 0)
             tile.one_block[1] = 0x1234;
-        attention.lane.accumulate_last(tile, values, queries, at_once.data());
+        attention.many.accumulate_last(tile, values, queries, at_once.data());
         attention.many.accumulate(tile, values);
         tile.empty = false;
         attention.many.divide(tile, queries, in_two.data());
@@ -402,6 +402,7 @@ std::vector<T> attended_by_few(const Kernels& kernels, Ahead ahead, bool large_f
     tile.large_first_cache = large_first_cache;
     tile.waits_for_second_cache = waits;
     tile.near = near;
+    std::vector<T> all(queries * value_dim), at_once = all;
     for (const std::int64_t first : {std::int64_t{0}, keys}) {
         const ropewalk::Rows rows{key.data() + first * dim, dim, keys};
         const ropewalk::Rows values{value.data() + first * value_dim, value_dim, keys};
@@ -419,13 +420,18 @@ std::vector<T> attended_by_few(const Kernels& kernels, Ahead ahead, bool large_f
         expect_extremes(kernels, tile, queries, true);
         few.raise(tile);
         few.weigh(tile);
-        if (few.all_finite(values, value_dim))
+        if (few.all_finite(values, value_dim)) {
+            few.accumulate_last(tile, values, queries, at_once.data());
             few.accumulate(tile, values);
-        else
+        } else {
             few.accumulate_seen(tile, values, unweighed.data());
+        }
         tile.empty = false;
+        if (first == 0) {
+            few.divide(tile, queries, all.data());
+            expect(same_bits(at_once, all), kernels.isa, "another last block of few");
+        }
     }
-    std::vector<T> all(queries * value_dim);
     few.divide(tile, queries, all.data());
     all.insert(all.end(), memory.maximum.begin(), memory.maximum.end());
     return all;
