@@ -392,7 +392,8 @@ def test_half_types_get_what_float32_gets(dtype: str, queries: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("of_queries", "of_keys"), [(-54, -72), (-72, -54), (-53, -53), (100, -130), (-130, 100)]
+    ("of_queries", "of_keys"),
+    [(-54, -72), (-72, -54), (-53, -53), (-35, -35), (100, -130), (-130, 100)],
 )
 @pytest.mark.parametrize("rest", [0.0, math.nan])
 def test_bfloat16_of_any_size_get_what_float32_gets(

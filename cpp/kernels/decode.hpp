@@ -281,10 +281,15 @@ void weigh_few(const Tile<T>& tile) {
 
 // As join_outputs, for one vector of features, the last of which may be part.
 template <class S>
+typename S::F64 joined_features(typename S::F64 more, bool empty, double rescale,
+                                const double* output, unsigned lanes) {
+    return empty ? more : S::fma(S::get_some(output, lanes), S::all(rescale), more);
+}
+
+template <class S>
 void join_features(typename S::F64 more, bool empty, double rescale, double* output,
                    unsigned lanes) {
-    const auto joined = [&] { return S::fma(S::get_some(output, lanes), S::all(rescale), more); };
-    S::put_some(output, empty ? more : joined(), lanes);
+    S::put_some(output, joined_features<S>(more, empty, rescale, output, lanes), lanes);
 }
 
 template <class S>
@@ -348,7 +353,8 @@ void add_features(const Rows& values, const T* weights, const T* seen, unsigned 
     each_sum([](const VectorOf<S, T>& sum, T* p) { S::put(p, sum); });
 }
 
-// Weights times `width` features of all values, a strip at most; sums[query][feature].
+// Weights times `width` features of all values, a strip at most; sums[query][feature]. Its parts
+// belong into it: were it a part of each of its callers, the compiler would leave them outside.
 template <class S, class T, class Data, bool all_seen>
 [[gnu::noinline]] void sum_strip(const Tile<T>& tile, const Rows& values, const T* seen,
                                  std::int64_t strip, std::int64_t width, T* sums) {
@@ -431,16 +437,14 @@ void accumulate_last_few(const Tile<T>& tile, const Rows& values, std::int64_t, 
     sum_few<S, T, Data, true>(tile, values, nullptr, [&](int query) {
         const std::int64_t row = query * tile.value_dim;
         const Mean<S, T> mean(S::all(tile.sum[query]));
-        const auto by = S::all(tile.rescale[query]);
-        return [&tile, rows, row, mean, by](std::int64_t feature, VectorOf<S, T> more,
-                                            unsigned lanes) {
+        return [&tile, rows, row, mean, by = tile.rescale[query]](
+                   std::int64_t feature, VectorOf<S, T> more, unsigned lanes) {
+            const std::int64_t at = row + feature;
             const auto joined = [&](int lane) {
-                const auto wide = eight_of<S>(more, lane);
-                const double* const output = tile.output + row + feature + lane;
-                return tile.empty ? wide
-                                  : S::fma(S::get_some(output, lanes >> lane & 0xff), by, wide);
+                return joined_features<S>(eight_of<S>(more, lane), tile.empty, by,
+                                          tile.output + at + lane, lanes >> lane & 0xff);
             };
-            S::put_some(rows + row + feature, Means<S, T>{mean, mean}.of(joined), lanes);
+            S::put_some(rows + at, Means<S, T>{mean, mean}.of(joined), lanes);
         };
     });
 }

@@ -363,13 +363,14 @@ template <class S, class M, int parts>
 constexpr ropewalk::MatrixKernels matrices_of() {
     using F32 = FloatData<S, float>;
     using F16 = HalfData<S, Float16>;
-    ropewalk::MatrixKernels of{
-        {round_rows<S, F32, parts>, round_rows<S, F16, parts>},
-        {tile_keys<S, F32, parts>, tile_keys<S, F16, parts>},
-        {turn_values<S, M, F32, parts>, turn_values<S, M, F16, parts>},
-        {score_matrices<S, M, parts>, cap<S, float>, find_extremes<S, float>, raise<S, float>,
-         weigh_matrices<S, M>, accumulate_matrices<S, M, parts>, nullptr,
-         accumulate_seen_matrices<S, M, parts>, divide_matrices<S>, all_finite_matrices<S>}};
+    ropewalk::MatrixKernels of{{round_rows<S, F32, parts>, round_rows<S, F16, parts>},
+                               {tile_keys<S, F32, parts>, tile_keys<S, F16, parts>},
+                               {turn_values<S, M, F32, parts>, turn_values<S, M, F16, parts>},
+                               {score_matrices<S, M, parts>, cap<S, float>, find_extremes<S, float>,
+                                raise<S, float>, weigh_matrices<S, M>,
+                                accumulate_matrices<S, M, parts>,
+                                accumulate_seen_matrices<S, M, parts>, nullptr, divide_matrices<S>,
+                                all_finite_matrices<S>}};
     if constexpr (parts == 1) {
         using BF16 = HalfData<S, BFloat16>;
         constexpr int bfloat16 = static_cast<int>(ropewalk::Type::bfloat16);

@@ -63,10 +63,10 @@ struct TileKernels {
     void (*weigh)(const Tile<T>& tile);
     // output = rescale times output, unless that is empty, + weights times values
     void (*accumulate)(const Tile<T>& tile, const Rows& values);
-    // To accumulate the last block, and to divide; null where that is no faster.
-    void (*accumulate_last)(const Tile<T>& tile, const Rows& values, std::int64_t queries, T* rows);
     // The same where a value may be NaN or infinite: those whose logits are -inf are not read.
     void (*accumulate_seen)(const Tile<T>& tile, const Rows& values, const T* logits);
+    // To accumulate the last block, and to divide; null where that is no faster.
+    void (*accumulate_last)(const Tile<T>& tile, const Rows& values, std::int64_t queries, T* rows);
     // rows[query] = output / sum, rounded to T, or 0 where nothing was seen; of the first queries.
     void (*divide)(const Tile<T>& tile, std::int64_t queries, T* rows);
     // Whether `width` columns hold neither NaN nor infinity.
