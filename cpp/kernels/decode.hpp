@@ -108,7 +108,8 @@ void add_features(const Rows& values, const T* weights, const T* seen, unsigned 
         }
 #pragma GCC unroll 8
         for (int v = 0; v < vectors; ++v) {
-            const auto value = read_once_if<S, once>(load(row + v * lanes));
+            const auto* const at = row + v * lanes;
+            const auto value = read_once_if<S, once>(v < vectors - 1 ? Data::get(at) : load(at));
 #pragma GCC unroll 4
             for (int q = 0; q < queries; ++q)
                 if (meets[q])
@@ -135,7 +136,7 @@ template <class S, class T, class Data, bool all_seen>
         const auto* const row =
             static_cast<const typename Data::Element*>(values.first) + key * values.stride + strip;
         in_groups<S>(tile.vectors, [&]<int queries>(int first) {
-            constexpr int together = queries == 1 ? 4 : S::few_rows;
+            constexpr int together = S::few_rows;
             const std::int64_t at = first * block_keys + key;
             const auto add = [&]<int vectors>(std::int64_t feature, unsigned rest) {
                 // Whole strips are read in a line, once: three queries need not ask for them.
@@ -148,17 +149,21 @@ template <class S, class T, class Data, bool all_seen>
                             sums + first * strip_vectors * lanes + feature);
                     });
             };
+            if constexpr (queries == 1) { // whose sums wait for each other: all side by side
+                const std::int64_t vectors_of_strip = (width + lanes - 1) / lanes;
+                const std::int64_t last = width - (vectors_of_strip - 1) * lanes;
+                return with_count<strip_vectors>(vectors_of_strip, [&]<int vectors>() {
+                    add.template operator()<vectors>(0, first_lanes(last));
+                });
+            }
             // Whole strips where registers hold all sums, or rows are read one after another.
-            std::int64_t feature = 0;
             if constexpr (queries < S::few_rows || queries <= few_alone)
                 if ((tile.vectors < S::few_rows || is_alone<S>(tile)) &&
                     width == strip_vectors * lanes)
                     return add.template operator()<strip_vectors>(0, all);
+            std::int64_t feature = 0;
             for (; feature + together * lanes <= width; feature += together * lanes)
                 add.template operator()<together>(feature, all);
-            if constexpr (queries == 1) // whose sums wait for each other
-                for (; feature + 2 * lanes <= width; feature += 2 * lanes)
-                    add.template operator()<2>(feature, all);
             for (; feature + lanes <= width; feature += lanes)
                 add.template operator()<1>(feature, all);
             if (feature < width)

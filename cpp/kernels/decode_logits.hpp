@@ -23,15 +23,19 @@ template <class S, class T, class Function>
 }
 
 template <class S, class T>
+void put_extremes_few(const Tile<T>& tile, int query, const Extremes<S, T>& extremes) {
+    tile.largest[query] = S::largest(extremes.largest);
+    tile.smallest[query] = -S::largest(S::sub(S::all(T{0}), extremes.smallest));
+}
+
+template <class S, class T>
 void find_extremes_few(const Tile<T>& tile) {
-    const auto zero = S::all(T{0});
     for (int query = 0; query < tile.vectors; ++query) {
         Extremes<S, T> extremes;
         const T first = tile.logits[query * block_keys]; // changes neither
         each_vector<S, T>(tile, query, first,
                           [&](T*, VectorOf<S, T> logit) { extremes.take(logit); });
-        tile.largest[query] = S::largest(extremes.largest);
-        tile.smallest[query] = -S::largest(S::sub(zero, extremes.smallest));
+        put_extremes_few<S>(tile, query, extremes);
     }
 }
 

@@ -102,8 +102,74 @@ void score_few_of(const Tile<T>& tile, const Rows& keys, T scale) {
     });
 }
 
+// Of one query, as many keys at a time as a vector has lanes: the query stays in registers, `whole`
+// vectors and part of one more where `part`. Rows are read in a line, or the processor would fetch
+// none ahead.
+template <class S, class T, class Data, int whole, bool part>
+void score_one(const Tile<T>& tile, const Rows& keys, T scale) {
+    using Vector = VectorOf<S, T>;
+    using Element = typename Data::Element;
+    constexpr int lanes = Lanes<S, T>::count;
+    const unsigned rest = first_lanes(tile.dim % lanes);
+    const std::int64_t stride = keys.stride, last = keys.count - lanes;
+    Vector query[std::size_t{whole + part}];
+#pragma GCC unroll 8
+    for (int v = 0; v < whole; ++v)
+        query[v] = S::get(tile.queries + v * lanes);
+    if constexpr (part)
+        query[whole] = S::get_some(tile.queries + whole * lanes, rest);
+    const auto sums_from = [&](const Element* row, auto ahead) {
+        Vector sums[std::size_t{lanes}];
+#pragma GCC unroll 16
+        for (Vector& sum : sums) {
+            sum = S::all(T{0});
+#pragma GCC unroll 8
+            for (int v = 0; v < whole; ++v) {
+                fetch<1>(row + v * lanes, stride, stride, ahead, v);
+                sum = S::fma(Data::get(row + v * lanes), query[v], sum);
+            }
+            if constexpr (part) {
+                fetch<1>(row + whole * lanes, stride, stride, ahead, whole);
+                sum = S::fma(Data::get_some(row + whole * lanes, rest), query[whole], sum);
+            }
+            row += stride;
+            S::before(sum, row);
+        }
+        return S::sums_of(sums);
+    };
+    Extremes<S, T> extremes;
+    ask_ahead<S, T, Element, 1>(tile, 0, true, [&](auto ahead) {
+        for (std::int64_t key = 0; key < keys.count; key += lanes) {
+            const std::int64_t at = key < last ? key : last;
+            const auto* const row = static_cast<const Element*>(keys.first) + at * stride;
+            const Vector logits = S::mul(sums_from(row, ahead), S::all(scale));
+            S::put(tile.logits + at, logits);
+            extremes.take(logits);
+        }
+    });
+    put_extremes_few<S>(tile, 0, extremes);
+}
+
+// Whether that is done: of so few features, and as many keys as a vector has lanes.
+template <class S, class T, class Data>
+bool has_scored_one(const Tile<T>& tile, const Rows& keys, T scale) {
+    constexpr int lanes = Lanes<S, T>::count, most = 8;
+    if (tile.vectors != 1 || keys.count < lanes || tile.dim == 0 || tile.dim > most * lanes)
+        return false;
+    with_count<most>((tile.dim + lanes - 1) / lanes, [&]<int vectors>() {
+        if (tile.dim % lanes == 0)
+            score_one<S, T, Data, vectors, false>(tile, keys, scale);
+        else
+            score_one<S, T, Data, vectors - 1, true>(tile, keys, scale);
+    });
+    return true;
+}
+
 template <class S, class T, class Data>
 void score_few(const Tile<T>& tile, const Rows& keys, T scale, const Rows*) {
+    if constexpr (S::sums_vectors)
+        if (has_scored_one<S, T, Data>(tile, keys, scale))
+            return;
     if (tile.dim == 32)
         score_few_of<S, T, Data, 32>(tile, keys, scale);
     else if (tile.dim == 64)

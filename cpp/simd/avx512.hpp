@@ -220,6 +220,34 @@ struct Simd {
         for (int i = 0; i < count; ++i)
             p[i] = sum(v[i]);
     }
+    // The same of as many vectors as each has lanes, which registers hold: sums_of(v)[i] =
+    // sum(v[i])
+    static constexpr bool sums_vectors = true;
+    static F32 sums_of(const F32 (&v)[16]) {
+        const auto neighbours = [](F32 a, F32 b) {
+            return _mm512_add_ps(_mm512_shuffle_ps(a, b, 0b10001000),
+                                 _mm512_shuffle_ps(a, b, 0b11011101));
+        };
+        const auto pairs = [](F32 a, F32 b) {
+            return _mm512_add_ps(_mm512_shuffle_ps(a, b, 0b01001110),
+                                 _mm512_mask_mov_ps(a, 0xcccc, b));
+        };
+        F32 fours[4]; // of every fourth vector, the lanes that are left of each
+#pragma GCC unroll 4
+        for (int i = 0; i < 4; ++i)
+            fours[i] = quarters(halves(v[i], v[i + 4]), halves(v[i + 8], v[i + 12]));
+        return neighbours(pairs(fours[0], fours[1]), pairs(fours[2], fours[3]));
+    }
+    static F64 sums_of(const F64 (&v)[8]) {
+        const F64 x = quarters(halves(v[0], v[2]), halves(v[4], v[6]));
+        const F64 y = quarters(halves(v[1], v[3]), halves(v[5], v[7]));
+        return _mm512_add_pd(_mm512_unpacklo_pd(x, y), _mm512_unpackhi_pd(x, y));
+    }
+    // What v is made of is read before anything at `next`.
+    template <class Vector, class Element>
+    static void before(Vector v, const Element*& next) {
+        __asm__("" : "+r"(next) : "v"(v));
+    }
     // Vectors of eight doubles that registers hold.
     static constexpr std::size_t registers = 32;
     // Rows of a register tile of three vectors each, and of one of as many rows as vectors; and
@@ -372,15 +400,27 @@ struct Simd {
                                            27, 25, 23, 21, 19, 17, 15, 13, 11, 9, 7, 5, 3, 1);
         return _mm512_castsi512_si256(_mm512_permutexvar_epi16(order, v));
     }
+    // Half of a's lanes plus the others, then b's.
+    static F32 halves(F32 a, F32 b) {
+        return _mm512_add_ps(_mm512_shuffle_f32x4(a, b, 0b01001110),
+                             _mm512_mask_mov_ps(a, 0xff00, b));
+    }
+    static F64 halves(F64 a, F64 b) {
+        return _mm512_add_pd(_mm512_shuffle_f64x2(a, b, 0b01001110),
+                             _mm512_mask_mov_pd(a, 0xf0, b));
+    }
+    // Half of the lanes that those left of each, plus the others.
+    static F32 quarters(F32 a, F32 b) {
+        return _mm512_add_ps(_mm512_shuffle_f32x4(a, b, 0b10001000),
+                             _mm512_shuffle_f32x4(a, b, 0b11011101));
+    }
+    static F64 quarters(F64 a, F64 b) {
+        return _mm512_add_pd(_mm512_shuffle_f64x2(a, b, 0b10001000),
+                             _mm512_shuffle_f64x2(a, b, 0b11011101));
+    }
     // As sum(), of four vectors at once.
     static void four_sums(const F32* v, float* p) {
-        const auto fold = [](F32 a, F32 b) { // a's lanes i + a's i + 8, then b's
-            return _mm512_add_ps(_mm512_shuffle_f32x4(a, b, 0b01000100),
-                                 _mm512_shuffle_f32x4(a, b, 0b11101110));
-        };
-        const F32 x = fold(v[0], v[1]), y = fold(v[2], v[3]);
-        F32 all = _mm512_add_ps(_mm512_shuffle_f32x4(x, y, 0b10001000),
-                                _mm512_shuffle_f32x4(x, y, 0b11011101));
+        F32 all = quarters(halves(v[0], v[1]), halves(v[2], v[3]));
         all = _mm512_add_ps(all, _mm512_permute_ps(all, 0b01001110));
         all = _mm512_add_ps(all, _mm512_permute_ps(all, 0b10110001));
         const U32 firsts = _mm512_set_epi32(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 12, 8, 4, 0);

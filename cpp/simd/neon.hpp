@@ -351,6 +351,7 @@ struct Simd {
         for (int i = 0; i < count; ++i)
             p[i] = sum(v[i]);
     }
+    static constexpr bool sums_vectors = false; // as many at once as each has lanes
     // Vectors of eight doubles that registers hold.
     static constexpr std::size_t registers = 8;
     // Rows of a register tile of three vectors each, and of one of as many rows as vectors; and
