@@ -23,15 +23,17 @@ using ropewalk::Tile;
 
 constexpr double infinity = __builtin_inf();
 
-// Functions of the number of vectors as a constant, chosen by the tile.
+// function<count>(), of a number from 1 to `most` as a constant.
+template <int most, class Function>
+void with_count(std::int64_t count, Function function) {
+    if constexpr (most > 1)
+        if (count < most)
+            return with_count<most - 1>(count, function);
+    function.template operator()<most>();
+}
 template <class Function>
 void with_vectors(int vectors, Function function) {
-    if (vectors == 1)
-        function.template operator()<1>();
-    else if (vectors == 2)
-        function.template operator()<2>();
-    else
-        function.template operator()<static_cast<int>(most_vectors)>();
+    with_count<static_cast<int>(most_vectors)>(vectors, function);
 }
 
 // Rows of a register tile of so many vectors: twice as many where the sums of one vector would be

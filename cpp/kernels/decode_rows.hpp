@@ -124,15 +124,6 @@ void in_near_keys(const Tile<T>& tile, std::int64_t keys, Function function) {
         function(key, keys - key < step ? keys - key : step);
 }
 
-// function<count>() of a number from 1 to `most`.
-template <int most, class Function>
-void with_count(std::int64_t count, Function function) {
-    if constexpr (most > 1)
-        if (count < most)
-            return with_count<most - 1>(count, function);
-    function.template operator()<most>();
-}
-
 // v, which the compiler may read again for each use unless `once`.
 template <class S, bool once, class Vector>
 [[gnu::always_inline]] inline Vector read_once_if(Vector v) {

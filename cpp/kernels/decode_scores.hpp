@@ -150,26 +150,17 @@ void score_one(const Tile<T>& tile, const Rows& keys, T scale) {
     put_extremes_few<S>(tile, 0, extremes);
 }
 
-// Whether that is done: of so few features, and as many keys as a vector has lanes.
-template <class S, class T, class Data>
-bool has_scored_one(const Tile<T>& tile, const Rows& keys, T scale) {
-    constexpr int lanes = Lanes<S, T>::count, most = 8;
-    if (tile.vectors != 1 || keys.count < lanes || tile.dim == 0 || tile.dim > most * lanes)
-        return false;
-    with_count<most>((tile.dim + lanes - 1) / lanes, [&]<int vectors>() {
-        if (tile.dim % lanes == 0)
-            score_one<S, T, Data, vectors, false>(tile, keys, scale);
-        else
-            score_one<S, T, Data, vectors - 1, true>(tile, keys, scale);
-    });
-    return true;
-}
-
 template <class S, class T, class Data>
 void score_few(const Tile<T>& tile, const Rows& keys, T scale, const Rows*) {
+    constexpr int lanes = Lanes<S, T>::count, most = 8;
     if constexpr (S::sums_vectors)
-        if (has_scored_one<S, T, Data>(tile, keys, scale))
-            return;
+        if (tile.vectors == 1 && keys.count >= lanes && tile.dim > 0 && tile.dim <= most * lanes)
+            return with_count<most>((tile.dim + lanes - 1) / lanes, [&]<int vectors>() {
+                if (tile.dim % lanes == 0)
+                    score_one<S, T, Data, vectors, false>(tile, keys, scale);
+                else
+                    score_one<S, T, Data, vectors - 1, true>(tile, keys, scale);
+            });
     if (tile.dim == 32)
         score_few_of<S, T, Data, 32>(tile, keys, scale);
     else if (tile.dim == 64)
