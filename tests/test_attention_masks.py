@@ -429,15 +429,15 @@ def test_a_sink_beside_no_key_counts_where_others_see_many() -> None:
 
 
 @pytest.mark.parametrize("sinks", [None, [0.1, 0.7]], ids=["no sinks", "sinks"])
-def test_a_part_that_is_hidden_as_a_whole_leaves_nothing(sinks: Any) -> None:
+@pytest.mark.parametrize("seen", [slice(4501, 5000), slice(0, 300)], ids=["last", "first"])
+def test_a_part_that_is_hidden_as_a_whole_leaves_nothing(seen: slice, sinks: Any) -> None:
+    """Parts have 2,048 keys."""
     query, (key, value) = rows((2, 1, 16)), rows((2, 2, 5000, 16), seed=1)
     rw.attention(query, key, 1e6 * value)  # whose memory is met again
-    hidden = 4501  # more than the first part, of 2,048
-    mask = np.arange(5000)[None] >= hidden
+    mask = np.zeros((1, 5000), bool)
+    mask[:, seen] = True
     output, lse = rw.attention_with_lse(query, key, value, mask=mask, sinks=sinks)
-    expected, of_seen = rw.attention_with_lse(
-        query, key[:, hidden:], value[:, hidden:], sinks=sinks
-    )
+    expected, of_seen = rw.attention_with_lse(query, key[:, seen], value[:, seen], sinks=sinks)
     np.testing.assert_allclose(output, expected, rtol=0, atol=1e-14)
     np.testing.assert_allclose(lse, of_seen, rtol=1e-14)
 

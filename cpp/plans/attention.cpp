@@ -16,16 +16,21 @@ namespace {
 constexpr std::int64_t parallel_products = std::int64_t{1} << 20,
                        parallel_elements = std::int64_t{1} << 19;
 
+// What each thread needs for the tiles that it meets.
+template <class T>
+using Workers = std::vector<TileTasks<T>>;
+
 // All tiles of some groups of heads, those of a group that meet its keys together in one task.
-template <class T, class Room>
+template <class T>
 void each_few_tiles(const Tiling<T>& tiling, std::int64_t first, std::int64_t end, int threads,
-                    Room room, Interruption& interruption) {
+                    Workers<T>& workers, Interruption& interruption) {
     const std::int64_t tiles = tiling.group_tiles(), together = tiling.together(threads);
     const std::int64_t tasks = (tiles + together - 1) / together;
     const auto run = [&](std::int64_t index, int worker) {
-        const std::int64_t tile = index % tasks * together;
-        TileTasks<T> task(tiling, (first + index / tasks) * tiles + tile,
-                          std::min(together, tiles - tile), room(worker));
+        const std::int64_t group = tasks == 1 ? index : index / tasks; // to divide takes long
+        const std::int64_t tile = (index - group * tasks) * together;
+        TileTasks<T>& task = workers[static_cast<std::size_t>(worker)];
+        task.turn_to((first + group) * tiles + tile, std::min(together, tiles - tile));
         task.run(true, tiling.all_keys(), worker, interruption);
         task.finish();
     };
@@ -36,9 +41,9 @@ void each_few_tiles(const Tiling<T>& tiling, std::int64_t first, std::int64_t en
 }
 
 // The tiles of some groups of heads, whose keys and values are packed first, a block a task.
-template <class T, class Room>
-void attend_packed(const Tiling<T>& tiling, std::int64_t first, std::int64_t end, T* memory,
-                   int threads, Room room, Interruption& interruption) {
+template <class T>
+void attend_packed(Tiling<T>& tiling, std::int64_t first, std::int64_t end, T* memory, int threads,
+                   Workers<T>& workers, Interruption& interruption) {
     const std::int64_t keys = tiling.attention().keys;
     const std::int64_t blocks = (keys + block_keys - 1) / block_keys;
     std::vector<std::atomic<bool>> without_keys(static_cast<std::size_t>(end - first));
@@ -54,13 +59,13 @@ void attend_packed(const Tiling<T>& tiling, std::int64_t first, std::int64_t end
             without_keys[static_cast<std::size_t>(group)] = true;
     };
     run_tasks((end - first) * blocks, threads, Task(pack), interruption);
-    const Tiling<T> packed = tiling.packed(memory, first, without_keys);
-    each_few_tiles(packed, first, end, threads, room, interruption);
+    tiling.read_packed(memory, first, without_keys);
+    each_few_tiles(tiling, first, end, threads, workers, interruption);
 }
 
 template <class T>
 void attend_in(const Kernels& kernels, const Attention& attention, int threads) {
-    const Tiling<T> tiling(kernels, attention);
+    Tiling<T> tiling(kernels, attention);
     const std::int64_t tiles = tiling.tiles();
     if (tiles == 0)
         return;
@@ -70,18 +75,11 @@ void attend_in(const Kernels& kernels, const Attention& attention, int threads) 
         elements * static_cast<double>(tiling.queries()) < parallel_products)
         threads = 1;
     const std::int64_t tasks = tiling.has_parts() ? tiling.partials() : tiles;
-    const std::int64_t workers = std::clamp<std::int64_t>(tasks, 1, threads);
-    const std::int64_t together = tiling.together(threads), bytes = tiling.room(nullptr).bytes;
-    std::vector<Scratch> memory;
-    std::vector<Room<T>> rooms; // `together` of each worker
-    memory.reserve(static_cast<std::size_t>(workers));
-    rooms.reserve(static_cast<std::size_t>(workers * together));
-    for (std::int64_t i = 0; i < workers; ++i) {
-        char* const own = reinterpret_cast<char*>(memory.emplace_back(together * bytes / 8).data());
-        for (std::int64_t k = 0; k < together; ++k)
-            rooms.push_back(tiling.room(own + k * bytes));
-    }
-    const auto room = [&](int worker) { return rooms.data() + worker * together; };
+    const std::int64_t most = std::clamp<std::int64_t>(tasks, 1, threads);
+    Workers<T> workers;
+    workers.reserve(static_cast<std::size_t>(most));
+    for (std::int64_t i = 0; i < most; ++i)
+        workers.emplace_back(tiling, tiling.together(threads));
     Interruption interruption;
     if (tiling.packs()) {
         const std::int64_t groups = tiling.groups();
@@ -91,25 +89,26 @@ void attend_in(const Kernels& kernels, const Attention& attention, int threads) 
                              1);
         for (std::int64_t first = 0; first < groups && !interruption.stops(0); first += at_once)
             attend_packed(tiling, first, std::min(groups, first + at_once),
-                          reinterpret_cast<T*>(packed.data()), threads, room, interruption);
+                          reinterpret_cast<T*>(packed.data()), threads, workers, interruption);
         return;
     }
     if (!tiling.has_parts())
-        return each_few_tiles(tiling, 0, tiling.groups(), threads, room, interruption);
+        return each_few_tiles(tiling, 0, tiling.groups(), threads, workers, interruption);
     const std::int64_t left = tiling.partial_doubles();
     const Scratch partials(times(tiling.partials(), left));
     const auto run = [&](std::int64_t index, int worker) {
         const std::int64_t tile = tiling.tile_of_partial(index);
         const std::int64_t part = tiling.parts_of(tile).begin + index - tiling.first_partial(tile);
-        TileTasks<T> task(tiling, tile, 1, room(worker));
+        TileTasks<T>& task = workers[static_cast<std::size_t>(worker)];
+        task.turn_to(tile, 1);
         task.run(part == 0, tiling.keys_of_part(part), worker, interruption);
         task.leave(partials.data() + index * left);
     };
     run_tasks(tiling.partials(), threads, Task(run), interruption);
     for (std::int64_t tile = 0; tile < tiles; ++tile) {
-        TileTask<T> task(tiling, tile, rooms[0]);
-        task.join(partials.data() + tiling.first_partial(tile) * left);
-        task.finish();
+        workers[0].turn_to(tile, 1);
+        workers[0].join(partials.data() + tiling.first_partial(tile) * left);
+        workers[0].finish();
     }
 }
 

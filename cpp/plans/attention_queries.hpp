@@ -19,13 +19,16 @@ struct Column {
 template <class T>
 class TileQueries {
   public:
-    TileQueries(const Tiling<T>& tiling, std::int64_t tile, const Room<T>& room)
-        : tiling_(tiling), a_(tiling.attention()), room_(room),
-          count_(std::min(tiling.queries() - tiling.first_query(tile), tiling.most())),
-          padded_(tiling.few() ? count_ : tiling.whole_vectors(count_)) {
-        const std::int64_t first = tiling.first_query(tile);
-        std::int64_t head = tiling.first_head(tile) + first / a_.queries;
+    TileQueries(const Tiling<T>& tiling, const Room<T>& room)
+        : tiling_(tiling), a_(tiling.attention()), room_(room) {}
+
+    void turn_to(std::int64_t tile) {
+        const std::int64_t first = tiling_.first_query(tile);
+        count_ = std::min(tiling_.queries() - first, tiling_.most());
+        padded_ = tiling_.few() ? count_ : tiling_.whole_vectors(count_);
+        std::int64_t head = tiling_.first_head(tile) + first / a_.queries;
         std::int64_t row = first % a_.queries;
+        stretches_ = 0;
         for (std::int64_t i = 0; i < count_; row = 0, ++head) {
             const std::int64_t end = std::min(count_, i + a_.queries - row);
             room_.stretches[stretches_++] = stretch(head, i, end, row);
@@ -226,8 +229,7 @@ class TileQueries {
     const Tiling<T>& tiling_;
     const Attention& a_;
     const Room<T>& room_;
-    std::int64_t count_, padded_;
-    std::int64_t stretches_ = 0;
+    std::int64_t count_ = 0, padded_ = 0, stretches_ = 0;
     Interval seen_by_all_{};
     // Behind which no query of a vector, or of its first half, and of those before it, sees a key.
     std::int64_t ends_[most_vectors]{}, half_ends_[most_vectors]{};

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <optional>
+#include <memory>
 
 #include "plans/attention_logits.hpp"
 #include "plans/attention_queries.hpp"
@@ -16,36 +16,27 @@ namespace ropewalk {
 template <class T>
 class TileTask {
   public:
-    TileTask(const Tiling<T>& tiling, std::int64_t tile, const Room<T>& room)
-        : tiling_(tiling), a_(tiling.attention()), index_(tile), kernel_(tiling.tile_kernels()),
-          room_(room), queries_(tiling, tile, room_),
-          first_row_(tiling.first_head(tile) * a_.queries + tiling.first_query(tile)),
-          tile_{static_cast<int>(tiling.few() ? queries_.count()
-                                              : queries_.padded() / tiling.kernel().lanes),
-                a_.dim,
-                a_.value_dim,
-                room_.queries,
-                room_.logits,
-                room_.largest,
-                room_.smallest,
-                room_.maximum,
-                room_.sum,
-                room_.rescale,
-                room_.output,
-                false,
-                tiling.ahead(),
-                has_large_first_cache(),
-                waits_for_second_cache(),
-                tiling.near(),
-                {},
-                {},
-                {}},
-          logits_(tiling, queries_, room_, tile_), score_(kernel_.score),
-          keys_(tiling.keys_of(tile)), values_(tiling.values_of(tile)),
-          converts_keys_(tiling.converts()), divides_last_(a_.output != nullptr && !tiling.cuts() &&
-                                                           kernel_.accumulate_last != nullptr) {}
+    explicit TileTask(const Tiling<T>& tiling)
+        : tiling_(tiling), a_(tiling.attention()), kernel_(tiling.tile_kernels()),
+          memory_(tiling.room(nullptr).bytes / 8),
+          room_(tiling.room(reinterpret_cast<char*>(memory_.data()))), queries_(tiling, room_),
+          tile_(no_tile()), logits_(tiling, queries_, room_, tile_), converts_(tiling.converts()),
+          divides_last_(a_.output != nullptr && !tiling.cuts() &&
+                        kernel_.accumulate_last != nullptr) {}
     TileTask(const TileTask&) = delete; // its parts refer to each other
     TileTask& operator=(const TileTask&) = delete;
+
+    // From now on it is about that tile.
+    void turn_to(std::int64_t tile) {
+        index_ = tile;
+        queries_.turn_to(tile);
+        first_row_ = tiling_.first_head(tile) * a_.queries + tiling_.first_query(tile);
+        tile_.vectors = static_cast<int>(
+            tiling_.few() ? queries_.count() : queries_.padded() / tiling_.kernel().lanes);
+        keys_ = tiling_.keys_of(tile);
+        values_ = tiling_.values_of(tile);
+        written_ = false;
+    }
 
     // Takes the queries, and the sinks where they belong to this part; returns the keys of the part
     // that the tile must meet.
@@ -74,7 +65,7 @@ class TileTask {
             return;
         queries_.count_keys(block, tile_);
         const Rows keys = rows(keys_, a_.dim, block, room_.keys, converts_keys_);
-        const Rows values = rows(values_, a_.value_dim, block, room_.values, tiling_.converts());
+        const Rows values = rows(values_, a_.value_dim, block, room_.values, converts_);
         score_(tile_, keys, static_cast<T>(a_.scale), fetches ? &values : nullptr);
         show(a_.stages.scores, block);
         if (a_.softcap != 0)
@@ -122,8 +113,9 @@ class TileTask {
     }
 
     // What the parts have left, after the sinks where no part began with them.
-    void join(const double* partials) const {
+    void join(const double* partials) {
         const Interval parts = tiling_.parts_of(index_);
+        tile_.empty = false;
         const bool sinks = a_.sinks.data != nullptr && (parts.begin > 0 || parts.end == 0);
         queries_.each([&](const Stretch<T>& of, std::int64_t i) {
             const bool sinks_first = sinks && of.sink != -HUGE_VAL;
@@ -151,9 +143,35 @@ class TileTask {
     }
 
   private:
+    // What kernels know of every tile.
+    Tile<T> no_tile() const {
+        return {0,
+                0,
+                a_.value_dim,
+                room_.queries,
+                room_.logits,
+                room_.largest,
+                room_.smallest,
+                room_.maximum,
+                room_.sum,
+                room_.rescale,
+                room_.output,
+                false,
+                tiling_.ahead(),
+                has_large_first_cache(),
+                waits_for_second_cache(),
+                tiling_.near(),
+                {},
+                {},
+                {}};
+    }
+
     // The queries, and with them the keys that they meet: pairs, or not.
     void take() {
         const Packing<T>& packing = tiling_.packing();
+        score_ = kernel_.score;
+        tile_.dim = a_.dim;
+        converts_keys_ = converts_;
         if (packing.pairs() != nullptr) {
             if constexpr (std::is_same_v<T, float>)
                 if (tiling_.has_pairs(index_) && queries_.take_as_pairs()) {
@@ -168,8 +186,7 @@ class TileTask {
     }
 
     Rows part_of(const Rows& rows, std::int64_t begin, std::int64_t count) const {
-        const std::int64_t bytes =
-            tiling_.converts() ? std::int64_t{sizeof(T)} : tiling_.key_bytes();
+        const std::int64_t bytes = converts_ ? std::int64_t{sizeof(T)} : tiling_.key_bytes();
         return {static_cast<const char*>(rows.first) + begin * rows.stride * bytes, rows.stride,
                 count};
     }
@@ -250,17 +267,19 @@ class TileTask {
 
     const Tiling<T>& tiling_;
     const Attention& a_;
-    std::int64_t index_; // of the tile
     const TileKernels<T>& kernel_;
-    const Room<T>& room_;
+    Scratch memory_;
+    const Room<T> room_;
     TileQueries<T> queries_;
-    std::int64_t first_row_; // of all queries of all heads
     Tile<T> tile_;
     TileLogits<T> logits_;
-    decltype(TileKernels<T>::score) score_;
-    Rows keys_, values_;
-    bool converts_keys_;
-    bool divides_last_;    // as it accumulates the last block
+    bool converts_;     // keys and values
+    bool divides_last_; // as it accumulates the last block
+    // Of the tile that it is about:
+    std::int64_t index_ = 0, first_row_ = 0; // of all queries of all heads
+    Rows keys_{}, values_{};
+    decltype(TileKernels<T>::score) score_ = nullptr;
+    bool converts_keys_ = false;
     bool written_ = false; // the output
 };
 
@@ -268,10 +287,17 @@ class TileTask {
 template <class T>
 class TileTasks {
   public:
-    TileTasks(const Tiling<T>& tiling, std::int64_t first, std::int64_t count, const Room<T>* rooms)
-        : count_(count), fetches_(count > 1 || first % tiling.group_tiles() == 0) {
+    // Of so many tiles at most.
+    TileTasks(const Tiling<T>& tiling, std::int64_t most) : tiling_(tiling) {
+        for (std::int64_t i = 0; i < most; ++i)
+            tasks_[i] = std::make_unique<TileTask<T>>(tiling);
+    }
+
+    void turn_to(std::int64_t first, std::int64_t count) {
+        count_ = count;
+        fetches_ = count > 1 || first % tiling_.group_tiles() == 0;
         for (std::int64_t i = 0; i < count; ++i)
-            tasks_[i].emplace(tiling, first + i, rooms[i]);
+            tasks_[i]->turn_to(first + i);
     }
 
     void run(bool first_part, Interval part, int worker, Interruption& interruption) {
@@ -300,11 +326,13 @@ class TileTasks {
     }
     // Of one tile.
     void leave(double* partial) const { tasks_[0]->leave(partial); }
+    void join(const double* partials) { tasks_[0]->join(partials); }
 
   private:
-    std::int64_t count_;
-    bool fetches_; // whether no tile before them has brought the keys near
-    std::optional<TileTask<T>> tasks_[most_together];
+    const Tiling<T>& tiling_;
+    std::int64_t count_ = 0;
+    bool fetches_ = false; // whether no tile before them has brought the keys near
+    std::unique_ptr<TileTask<T>> tasks_[most_together];
 };
 
 } // namespace ropewalk

@@ -151,7 +151,7 @@ class Tiling {
           tiles_((queries_ + most_ - 1) / most_), blocks_((a_.keys + block_keys - 1) / block_keys),
           near_(bytes() <= near_bytes), ahead_(what_is_ahead()) {
         if (tiles() > groups() && blocks_ <= most_remembered / groups())
-            finite_ = std::make_shared<FiniteBlocks>(groups() * blocks_);
+            finite_ = std::make_unique<FiniteBlocks>(groups() * blocks_);
         if (cuts())
             cut_keys();
     }
@@ -228,14 +228,12 @@ class Tiling {
     std::int64_t groups() const { return groups_; }
     std::int64_t group_tiles() const { return tiles_; }
     std::int64_t group_elements() const { return a_.keys * (a_.dim + a_.value_dim); }
-    // The same where those from that group on have been packed, but for the keys of some.
-    Tiling packed(const T* memory, std::int64_t first_group,
-                  const std::vector<std::atomic<bool>>& without_keys) const {
-        Tiling tiling = *this;
-        tiling.packed_ = memory;
-        tiling.first_packed_ = first_group;
-        tiling.without_keys_ = &without_keys;
-        return tiling;
+    // From now on tiles read what has been packed from that group on, but for the keys of some.
+    void read_packed(const T* memory, std::int64_t first_group,
+                     const std::vector<std::atomic<bool>>& without_keys) {
+        packed_ = memory;
+        first_packed_ = first_group;
+        without_keys_ = &without_keys;
     }
     // Whether the keys that a tile meets are pairs, as keys here become.
     bool has_pairs(std::int64_t tile) const {
@@ -415,7 +413,7 @@ class Tiling {
     Ahead ahead_;
     std::vector<Interval> parts_;              // of each group, where some has several
     std::vector<std::int64_t> first_partials_; // of each group, and how many there are
-    std::shared_ptr<FiniteBlocks> finite_; // where tiles share blocks, and these are not too many
+    std::unique_ptr<FiniteBlocks> finite_; // where tiles share blocks, and these are not too many
     const T* packed_ = nullptr;
     std::int64_t first_packed_ = 0;
     const std::vector<std::atomic<bool>>* without_keys_ = nullptr;
