@@ -128,6 +128,29 @@ def test_a_part_of_the_batch_has_the_bits_of_the_whole(
         assert_same_bits(found, whole[part])
 
 
+@cases
+@dtypes
+def test_keys_and_values_from_afar_give_the_bits_of_near_ones(dtype: str, case: str) -> None:
+    """Single queries score many blocks of keys in a row where these do not stay in the caches."""
+    query, key, value = data(dtype, queries=1, keys=1900)  # 1.7 MB of float32, .6 in a sequence
+    given = options(1, 1900)[case]
+    if "mask" in given:
+        given["mask"][..., 300:700] = False  # two blocks as a whole
+        given["bias"][..., 1100:1200] = -np.inf
+        value[..., 650, 3] = value[..., 1150, 5] = np.nan
+        given["key_lengths"] = np.array([1300, 1900, 1701])
+    whole = rw.attention(query, key, value, **given)
+    for i in range(3):
+        own = {
+            name: x[i : i + 1]
+            if name in ("mask", "offset", "key_lengths") and np.ndim(x) > 0
+            else x
+            for name, x in given.items()
+        }
+        found = rw.attention(*(x[i : i + 1] for x in (query, key, value)), **own)
+        assert_same_bits(found, whole[i : i + 1])
+
+
 @pytest.mark.parametrize("queries", [1, 4, 17])
 @dtypes
 def test_a_part_of_the_queries_that_share_keys_has_the_bits_of_the_whole(

@@ -25,10 +25,9 @@ void in_groups(int queries, Function function) {
         function.template operator()<1>(query);
 }
 
-// So many queries may read whole rows one after another, which the processor fetches ahead best.
-// Others meet so many keys before the next, which are in the first cache then, and meanwhile ask
-// for those that come as many after.
-constexpr int few_alone = 2;
+// More queries than are alone meet so many keys before the next, which are in the first cache then,
+// and meanwhile ask for those that come as many after.
+using ropewalk::few_alone;
 constexpr std::int64_t near_keys = 32;
 
 template <class S, class T>

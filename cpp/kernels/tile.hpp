@@ -11,6 +11,8 @@ namespace ropewalk {
 // Up to three vectors of queries meet blocks of keys, a query a lane. Where a head of keys has few
 // queries, lanes are features, and up to sixteen queries that share keys meet them together.
 inline constexpr std::int64_t most_vectors = 3, most_few = 16;
+// So few may read whole rows one after another, which the processor fetches ahead best.
+inline constexpr int few_alone = 2;
 inline constexpr std::int64_t block_keys = 128;
 
 // Rows of keys or values, of the type that the kernel reads; the stride is in elements.

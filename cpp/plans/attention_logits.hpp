@@ -106,7 +106,7 @@ class TileLogits {
     bool any_masked() const {
         bool any = false;
         for (std::int64_t i = 0; i < queries_.padded(); ++i)
-            any |= room_.smallest[i] == -infinity;
+            any |= tile_.smallest[i] == -infinity;
         return any;
     }
     // The keys of a block before and behind those, and between them where there are both.

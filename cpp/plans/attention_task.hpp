@@ -53,17 +53,19 @@ class TileTask {
                 }
             });
         const Interval seen = queries_.find_seen();
+        end_ = std::min(seen.end, part.end);
         // Where parts are joined, which the rest of the batch decides, all outputs are float64.
         if constexpr (std::is_same_v<T, float>)
             if (!tiling_.few() && !tiling_.cuts())
                 queries_.find_one_blocks(seen, tile_);
-        return {std::max(seen.begin, part.begin), std::min(seen.end, part.end)};
+        return {std::max(seen.begin, part.begin), end_};
     }
 
-    void meet(Interval block, bool fetches, bool last) {
+    // A block, the next one of those that are accumulated together.
+    void score(Interval block, bool fetches) {
         if (logits_.hides_all(block))
             return;
-        queries_.count_keys(block, tile_);
+        tile_of(block, scored_);
         const Rows keys = rows(keys_, a_.dim, block, room_.keys, converts_keys_);
         const Rows values = rows(values_, a_.value_dim, block, room_.values, converts_);
         score_(tile_, keys, static_cast<T>(a_.scale), fetches ? &values : nullptr);
@@ -73,24 +75,16 @@ class TileTask {
         show(a_.stages.capped, block);
         const Interval hidden = logits_.change(block);
         show(a_.stages.biased != nullptr ? a_.stages.biased : a_.stages.weights, block);
-        // Zero times NaN is NaN: values of masked keys must not be multiplied. Where matrices are,
-        // zeros fill them up.
-        const bool as_matrices = tiling_.packing().matrices() != nullptr;
-        const Interval asked = as_matrices ? block : hidden;
-        const bool selective =
-            (kernel_.raise(tile_) || as_matrices) &&
-            !tiling_.all_finite(
-                index_, asked, part_of(values, asked.begin - block.begin, asked.end - asked.begin));
-        if (selective)
-            std::copy_n(room_.logits, block_keys * queries_.padded(), room_.unweighed);
-        kernel_.weigh(tile_);
-        if (selective)
-            kernel_.accumulate_seen(tile_, values, room_.unweighed);
-        else if (last && divides_last_)
-            return write_output(&values);
-        else
-            kernel_.accumulate(tile_, values);
-        tile_.empty = false;
+        room_.scored[scored_++] = {block, hidden, values};
+    }
+
+    void accumulate() {
+        for (std::int64_t i = 0; i < scored_; ++i) {
+            if (scored_ > 1)
+                tile_of(room_.scored[i].block, i);
+            accumulate(room_.scored[i]);
+        }
+        scored_ = 0;
     }
 
     void finish() {
@@ -185,6 +179,36 @@ class TileTask {
         tile_.queries = queries_.take();
     }
 
+    // The tile, as kernels see it of the next of the scored blocks.
+    void tile_of(Interval block, std::int64_t scored) {
+        queries_.count_keys(block, tile_);
+        tile_.logits = room_.logits + scored * block_keys * tiling_.most();
+        tile_.largest = room_.largest + scored * tiling_.most();
+        tile_.smallest = room_.smallest + scored * tiling_.most();
+    }
+
+    void accumulate(const Scored& scored) {
+        // Zero times NaN is NaN: values of masked keys must not be multiplied. Where matrices are,
+        // zeros fill them up.
+        const bool as_matrices = tiling_.packing().matrices() != nullptr;
+        const Interval asked = as_matrices ? scored.block : scored.hidden;
+        const bool selective =
+            (kernel_.raise(tile_) || as_matrices) &&
+            !tiling_.all_finite(
+                index_, asked,
+                part_of(scored.values, asked.begin - scored.block.begin, asked.end - asked.begin));
+        if (selective)
+            std::copy_n(tile_.logits, block_keys * queries_.padded(), room_.unweighed);
+        kernel_.weigh(tile_);
+        if (selective)
+            kernel_.accumulate_seen(tile_, scored.values, room_.unweighed);
+        else if (scored.block.end == end_ && divides_last_)
+            return write_output(&scored.values);
+        else
+            kernel_.accumulate(tile_, scored.values);
+        tile_.empty = false;
+    }
+
     Rows part_of(const Rows& rows, std::int64_t begin, std::int64_t count) const {
         const std::int64_t bytes = converts_ ? std::int64_t{sizeof(T)} : tiling_.key_bytes();
         return {static_cast<const char*>(rows.first) + begin * rows.stride * bytes, rows.stride,
@@ -219,7 +243,7 @@ class TileTask {
         if (!tiling_.few())
             return tiling_.kernel().lane.logits_to_rows(tile_, queries_.count(), a_.keys, rows);
         for (std::int64_t i = 0; i < queries_.count(); ++i)
-            std::copy_n(room_.logits + i * block_keys, tile_.keys[0], rows + i * a_.keys);
+            std::copy_n(tile_.logits + i * block_keys, tile_.keys[0], rows + i * a_.keys);
     }
 
     // Where no key was met.
@@ -280,7 +304,9 @@ class TileTask {
     Rows keys_{}, values_{};
     decltype(TileKernels<T>::score) score_ = nullptr;
     bool converts_keys_ = false;
-    bool written_ = false; // the output
+    std::int64_t end_ = 0;    // of the keys that it meets
+    std::int64_t scored_ = 0; // blocks
+    bool written_ = false;    // the output
 };
 
 // Tiles that meet the same keys, block by block: a block that one has read is near for the others.
@@ -307,15 +333,20 @@ class TileTasks {
             if (keys[i].begin < keys[i].end)
                 all = {std::min(all.begin, keys[i].begin), std::max(all.end, keys[i].end)};
         }
-        for (std::int64_t key = all.begin / block_keys * block_keys; key < all.end;) {
+        const std::int64_t together = tiling_.scored_blocks() * block_keys;
+        for (std::int64_t first = all.begin / block_keys * block_keys; first < all.end;) {
+            const std::int64_t next = std::min(all.end, first + together);
             for (std::int64_t i = 0; i < count_; ++i) {
-                const Interval block{std::max(keys[i].begin, key),
-                                     std::min(keys[i].end, key + block_keys)};
-                if (block.begin < block.end)
-                    tasks_[i]->meet(block, fetches_ && i == 0, block.end == keys[i].end);
+                for (std::int64_t key = first; key < next; key += block_keys) {
+                    const Interval block{std::max(keys[i].begin, key),
+                                         std::min(keys[i].end, key + block_keys)};
+                    if (block.begin < block.end)
+                        tasks_[i]->score(block, fetches_ && i == 0);
+                }
+                tasks_[i]->accumulate();
             }
-            key += block_keys;
-            if (key < all.end && interruption.stops(worker))
+            first = next;
+            if (first < all.end && interruption.stops(worker))
                 return;
         }
     }

@@ -51,7 +51,14 @@ struct Stretch {
     std::int64_t place_of(std::int64_t query) const { return row_of(query) + offset; }
 };
 
-// What one thread needs for a tile of queries. Made with no memory it says how much it needs.
+// A block of keys that is scored, those of its keys that some query may not see, and its values.
+struct Scored {
+    Interval block, hidden;
+    Rows values;
+};
+
+// What one thread needs for a tile of queries, which has scored so many blocks at once. Made with
+// no memory it says how much it needs.
 template <class T>
 struct Room {
     T *queries, *logits, *unweighed, *keys, *values, *rows, *largest, *smallest, *maximum, *begin,
@@ -62,24 +69,25 @@ struct Room {
     std::uint8_t* gathered_masks;
     T* gathered_biases;
     Stretch<T>* stretches;
+    Scored* scored;
     std::int64_t bytes = 0;
 
     Room(const Attention& a, const Scores<T>& bias, const Packing<T>& packing, bool converted,
-         std::int64_t count, char* memory) {
+         std::int64_t count, std::int64_t blocks, char* memory) {
         const auto take = [&](auto*& array, std::int64_t elements) {
             using Element = std::remove_reference_t<decltype(*array)>;
             array = memory == nullptr ? nullptr : reinterpret_cast<Element*>(memory + bytes);
             bytes += (elements * static_cast<std::int64_t>(sizeof(Element)) + 63) / 64 * 64;
         };
         take(queries, packing.query_width() * count);
-        take(logits, block_keys * count);
+        take(logits, block_keys * count * blocks);
         take(unweighed, block_keys * count);
         take(keys, converted || packing.pairs() != nullptr ? block_keys * a.dim : 0);
         take(values, converted ? block_keys * a.value_dim : 0);
         take(rows,
              packing.reads_queries() ? std::max(packing.query_width(), a.value_dim) * count : 0);
-        take(largest, count);
-        take(smallest, count);
+        take(largest, count * blocks);
+        take(smallest, count * blocks);
         take(maximum, count);
         take(begin, count);
         take(end, count);
@@ -93,6 +101,7 @@ struct Room {
         take(gathered_masks, a.mask.lie_apart() ? block_keys * count : 0);
         take(gathered_biases, bias.lie_apart() ? block_keys * count : 0);
         take(stretches, count);
+        take(scored, blocks);
     }
 };
 
@@ -197,7 +206,16 @@ class Tiling {
     std::int64_t first_query(std::int64_t tile) const {
         return (tiles_ - 1 - (tile - group_of(tile) * tiles_)) * most_;
     }
-    Room<T> room(char* memory) const { return {a_, bias(), packing_, converts(), most_, memory}; }
+    // Blocks that a tile scores before it meets their values: what lies in a line is read faster
+    // than in turns. Half types are asked for ahead, as is what more queries read, and gain
+    // nothing.
+    std::int64_t scored_blocks() const {
+        const bool reads_lines = few_ && queries_ <= few_alone && !near_;
+        return reads_lines && a_.type == computed_type<T> ? part_keys / block_keys : 1;
+    }
+    Room<T> room(char* memory) const {
+        return {a_, bias(), packing_, converts(), most_, scored_blocks(), memory};
+    }
     const Attention& attention() const { return a_; }
     const Kernels& kernels() const { return kernels_; }
     bool near() const { return near_; }
