@@ -151,6 +151,23 @@ def test_keys_and_values_from_afar_give_the_bits_of_near_ones(dtype: str, case: 
         assert_same_bits(found, whole[i : i + 1])
 
 
+@pytest.mark.parametrize("queries", [1, 2])
+@dtypes
+def test_short_heads_from_afar_have_the_bits_of_single_ones(dtype: str, queries: int) -> None:
+    """Keys of several heads, 1.3 MB of float32 in all, are met before the values of any."""
+    query = rows((70, 1, queries, 24), dtype)
+    key, value = rows((70, 1, 200, 24), dtype, 1), rows((70, 1, 200, 24), dtype, 2)
+    lengths = np.arange(70) * 67 % 201  # 0 among them
+    given: dict[str, Any] = {"window": (90, 100), "sinks": 0.25}
+    for i, length in enumerate(lengths):
+        key[i, :, length:] = value[i, :, length:] = np.nan
+    with rw.num_threads(1):
+        whole = rw.attention(query, key, value, key_lengths=lengths, offset=lengths // 2, **given)
+    for i, length in enumerate(lengths):
+        single = (x[i] for x in (query, key[:, :, :length], value[:, :, :length]))
+        assert_same_bits(rw.attention(*single, offset=length // 2, **given), whole[i])
+
+
 @pytest.mark.parametrize("queries", [1, 4, 17])
 @dtypes
 def test_a_part_of_the_queries_that_share_keys_has_the_bits_of_the_whole(

@@ -20,23 +20,25 @@ constexpr std::int64_t parallel_products = std::int64_t{1} << 20,
 template <class T>
 using Workers = std::vector<TileTasks<T>>;
 
-// All tiles of some groups of heads, those of a group that meet its keys together in one task.
+// All tiles of some groups of heads: those of a group that meet its keys together in one task, or
+// those of several groups that read lines together.
 template <class T>
 void each_few_tiles(const Tiling<T>& tiling, std::int64_t first, std::int64_t end, int threads,
                     Workers<T>& workers, Interruption& interruption) {
     const std::int64_t tiles = tiling.group_tiles(), together = tiling.together(threads);
-    const std::int64_t tasks = (tiles + together - 1) / together;
+    const std::int64_t row = tiles == 1 ? end - first : tiles; // of which tasks take some
+    const std::int64_t tasks = (row + together - 1) / together, rows = (end - first) * tiles / row;
     const auto run = [&](std::int64_t index, int worker) {
-        const std::int64_t group = tasks == 1 ? index : index / tasks; // to divide takes long
-        const std::int64_t tile = (index - group * tasks) * together;
+        const std::int64_t of = rows == 1 ? 0 : index / tasks; // to divide takes long
+        const std::int64_t tile = (index - of * tasks) * together;
         TileTasks<T>& task = workers[static_cast<std::size_t>(worker)];
-        task.turn_to((first + group) * tiles + tile, std::min(together, tiles - tile));
+        task.turn_to(first * tiles + of * row + tile, std::min(together, row - tile));
         task.run(true, tiling.all_keys(), worker, interruption);
         task.finish();
     };
     // Of few heads some thread would have the tiles that take longest.
-    const bool uneven = tasks > 1 && end - first < 2 * threads;
-    run_tasks((end - first) * tasks, threads, Task(run), interruption,
+    const bool uneven = tiles > 1 && tasks > 1 && end - first < 2 * threads;
+    run_tasks(rows * tasks, threads, Task(run), interruption,
               uneven ? Order::next_first : Order::own_first);
 }
 

@@ -38,9 +38,8 @@ class TileTask {
         written_ = false;
     }
 
-    // Takes the queries, and the sinks where they belong to this part; returns the keys of the part
-    // that the tile must meet.
-    Interval start(bool first_part, Interval part) {
+    // Takes the queries, and the sinks where they belong to this part.
+    void start(bool first_part, Interval part) {
         take();
         std::fill_n(room_.maximum, queries_.padded(), -infinity);
         std::fill_n(room_.sum, queries_.padded(), 0.0);
@@ -53,12 +52,15 @@ class TileTask {
                 }
             });
         const Interval seen = queries_.find_seen();
-        end_ = std::min(seen.end, part.end);
+        keys_met_ = {std::max(seen.begin, part.begin), std::min(seen.end, part.end)};
         // Where parts are joined, which the rest of the batch decides, all outputs are float64.
         if constexpr (std::is_same_v<T, float>)
             if (!tiling_.few() && !tiling_.cuts())
                 queries_.find_one_blocks(seen, tile_);
-        return {std::max(seen.begin, part.begin), end_};
+    }
+    // The keys of the part that it must meet, from `first` up to `end`, if any.
+    Interval keys_met(std::int64_t first, std::int64_t end) const {
+        return {std::max(keys_met_.begin, first), std::min(keys_met_.end, end)};
     }
 
     // A block, the next one of those that are accumulated together.
@@ -202,7 +204,7 @@ class TileTask {
         kernel_.weigh(tile_);
         if (selective)
             kernel_.accumulate_seen(tile_, scored.values, room_.unweighed);
-        else if (scored.block.end == end_ && divides_last_)
+        else if (scored.block.end == keys_met_.end && divides_last_)
             return write_output(&scored.values);
         else
             kernel_.accumulate(tile_, scored.values);
@@ -304,12 +306,13 @@ class TileTask {
     Rows keys_{}, values_{};
     decltype(TileKernels<T>::score) score_ = nullptr;
     bool converts_keys_ = false;
-    std::int64_t end_ = 0;    // of the keys that it meets
+    Interval keys_met_{};
     std::int64_t scored_ = 0; // blocks
     bool written_ = false;    // the output
 };
 
 // Tiles that meet the same keys, block by block: a block that one has read is near for the others.
+// Or tiles that read lines: keys of all of them, and then values.
 template <class T>
 class TileTasks {
   public:
@@ -327,24 +330,29 @@ class TileTasks {
     }
 
     void run(bool first_part, Interval part, int worker, Interruption& interruption) {
-        Interval keys[most_together]{}, all{part.end, part.begin};
+        Interval all{part.end, part.begin};
         for (std::int64_t i = 0; i < count_; ++i) {
-            keys[i] = tasks_[i]->start(first_part, part);
-            if (keys[i].begin < keys[i].end)
-                all = {std::min(all.begin, keys[i].begin), std::max(all.end, keys[i].end)};
+            tasks_[i]->start(first_part, part);
+            const Interval keys = tasks_[i]->keys_met(part.begin, part.end);
+            if (keys.begin < keys.end)
+                all = {std::min(all.begin, keys.begin), std::max(all.end, keys.end)};
         }
-        const std::int64_t together = tiling_.scored_blocks() * block_keys;
+        const bool reads_lines = tiling_.reads_lines();
+        const std::int64_t step = tiling_.scored_blocks() * block_keys;
         for (std::int64_t first = all.begin / block_keys * block_keys; first < all.end;) {
-            const std::int64_t next = std::min(all.end, first + together);
+            const std::int64_t next = std::min(all.end, first + step);
             for (std::int64_t i = 0; i < count_; ++i) {
                 for (std::int64_t key = first; key < next; key += block_keys) {
-                    const Interval block{std::max(keys[i].begin, key),
-                                         std::min(keys[i].end, key + block_keys)};
+                    const Interval block = tasks_[i]->keys_met(key, key + block_keys);
                     if (block.begin < block.end)
                         tasks_[i]->score(block, fetches_ && i == 0);
                 }
-                tasks_[i]->accumulate();
+                if (!reads_lines)
+                    tasks_[i]->accumulate();
             }
+            if (reads_lines)
+                for (std::int64_t i = 0; i < count_; ++i)
+                    tasks_[i]->accumulate();
             first = next;
             if (first < all.end && interruption.stops(worker))
                 return;
@@ -363,7 +371,7 @@ class TileTasks {
     const Tiling<T>& tiling_;
     std::int64_t count_ = 0;
     bool fetches_ = false; // whether no tile before them has brought the keys near
-    std::unique_ptr<TileTask<T>> tasks_[most_together];
+    std::unique_ptr<TileTask<T>> tasks_[line_blocks];
 };
 
 } // namespace ropewalk
