@@ -149,7 +149,9 @@ template <class S, class T, class Data, bool all_seen>
                             sums + first * strip_vectors * lanes + feature);
                     });
             };
-            if constexpr (queries == 1) { // whose sums wait for each other: all side by side
+            // All side by side, where registers hold them: sums wait for each other.
+            if constexpr (queries == 1 ||
+                          (queries == few_alone && queries * strip_vectors < int{S::registers})) {
                 const std::int64_t vectors_of_strip = (width + lanes - 1) / lanes;
                 const std::int64_t last = width - (vectors_of_strip - 1) * lanes;
                 return with_count<strip_vectors>(vectors_of_strip, [&]<int vectors>() {
