@@ -21,7 +21,7 @@ template <class T>
 using Workers = std::vector<TileTasks<T>>;
 
 // All tiles of some groups of heads: those of a group that meet its keys together in one task, or
-// those of several groups that read lines together.
+// those of several groups that are scored first.
 template <class T>
 void each_few_tiles(const Tiling<T>& tiling, std::int64_t first, std::int64_t end, int threads,
                     Workers<T>& workers, Interruption& interruption) {

@@ -312,7 +312,7 @@ class TileTask {
 };
 
 // Tiles that meet the same keys, block by block: a block that one has read is near for the others.
-// Or tiles that read lines: keys of all of them, and then values.
+// Or tiles of which all are scored first.
 template <class T>
 class TileTasks {
   public:
@@ -337,7 +337,7 @@ class TileTasks {
             if (keys.begin < keys.end)
                 all = {std::min(all.begin, keys.begin), std::max(all.end, keys.end)};
         }
-        const bool reads_lines = tiling_.reads_lines();
+        const bool scores_first = tiling_.scores_first();
         const std::int64_t step = tiling_.scored_blocks() * block_keys;
         for (std::int64_t first = all.begin / block_keys * block_keys; first < all.end;) {
             const std::int64_t next = std::min(all.end, first + step);
@@ -347,10 +347,10 @@ class TileTasks {
                     if (block.begin < block.end)
                         tasks_[i]->score(block, fetches_ && i == 0);
                 }
-                if (!reads_lines)
+                if (!scores_first)
                     tasks_[i]->accumulate();
             }
-            if (reads_lines)
+            if (scores_first)
                 for (std::int64_t i = 0; i < count_; ++i)
                     tasks_[i]->accumulate();
             first = next;
@@ -371,7 +371,7 @@ class TileTasks {
     const Tiling<T>& tiling_;
     std::int64_t count_ = 0;
     bool fetches_ = false; // whether no tile before them has brought the keys near
-    std::unique_ptr<TileTask<T>> tasks_[line_blocks];
+    std::unique_ptr<TileTask<T>> tasks_[most_scored];
 };
 
 } // namespace ropewalk

@@ -14,9 +14,9 @@ namespace ropewalk {
 
 // Few queries share their keys out among threads, so many at a time.
 constexpr std::int64_t part_keys = 16 * block_keys;
-// Blocks of keys that are read in a line at most, before their values, and the least bytes of a
-// head's keys that pay: the processor fetches both ahead where they are fewer.
-constexpr std::int64_t line_blocks = part_keys / block_keys, least_line = 16384;
+// Blocks of keys that are scored before their values are met, at most, and the least bytes of a
+// head's keys for which that pays: the processor fetches both ahead where they are fewer.
+constexpr std::int64_t most_scored = part_keys / block_keys, least_scored_bytes = 16384;
 // A copy of keys and values pays from so many tiles on. So many elements at once stay in the third
 // cache, and no copy of one head is larger than the most.
 constexpr std::int64_t packed_tiles = 4, near_elements = std::int64_t{1} << 21,
@@ -169,26 +169,28 @@ class Tiling {
     }
 
     std::int64_t tiles() const { return groups() * tiles_; }
-    // Tiles of one group that meet its keys together, or of several that read lines together;
-    // threads get four tasks each at least, and more of the smaller ones.
+    // Tiles of one group that meet its keys together, or of several that are scored first; threads
+    // get four tasks each at least, and more of these, which are small.
     std::int64_t together(int threads) const {
         const auto at_most = [&](std::int64_t most, std::int64_t tasks) {
             return std::clamp<std::int64_t>(tiles() / (tasks * threads), 1, most);
         };
-        if (reads_lines())
-            return at_most(line_blocks / scored_blocks(), 16);
+        if (scores_first())
+            return at_most(most_scored / scored_blocks(), 16);
         const double bytes = static_cast<double>(packing_.elements()) * double{sizeof(T)};
         return few_ || tiles_ == 1 || bytes <= near_bytes ? 1 : at_most(most_together, 4);
     }
-    // Whether keys, and then values, of several blocks are read in a line, which is faster than in
-    // turns. Half types are asked for ahead, as is what more queries read, and gain nothing.
-    bool reads_lines() const {
+    // Whether all keys that a task meets are scored before any values are met: each is then read in
+    // a line, which is faster than in turns. Half types are asked for ahead, as is what more
+    // queries read, and gain nothing.
+    bool scores_first() const {
         const bool alone = few_ && queries_ <= few_alone && a_.type == computed_type<T>;
-        return alone && !near_ && times(a_.keys, a_.dim * std::int64_t{sizeof(T)}) >= least_line;
+        return alone && !near_ &&
+               times(a_.keys, a_.dim * std::int64_t{sizeof(T)}) >= least_scored_bytes;
     }
     // Blocks that a tile scores before it meets their values.
     std::int64_t scored_blocks() const {
-        return reads_lines() ? std::clamp<std::int64_t>(blocks_, 1, line_blocks) : 1;
+        return scores_first() ? std::clamp<std::int64_t>(blocks_, 1, most_scored) : 1;
     }
     Interval all_keys() const { return {0, a_.keys}; }
     // Whether tiles meet their keys in parts, those that some query of their group sees.
