@@ -26,19 +26,21 @@ template <class T>
 void each_few_tiles(const Tiling<T>& tiling, std::int64_t first, std::int64_t end, int threads,
                     Workers<T>& workers, Interruption& interruption) {
     const std::int64_t tiles = tiling.group_tiles(), together = tiling.together(threads);
-    const std::int64_t row = tiles == 1 ? end - first : tiles; // of which tasks take some
-    const std::int64_t tasks = (row + together - 1) / together, rows = (end - first) * tiles / row;
+    // Tasks share out a set: the tiles of one group, or those of all groups where each has one.
+    const std::int64_t set_tiles = tiles == 1 ? end - first : tiles;
+    const std::int64_t tasks = (set_tiles + together - 1) / together;
+    const std::int64_t sets = (end - first) * tiles / set_tiles;
     const auto run = [&](std::int64_t index, int worker) {
-        const std::int64_t of = rows == 1 ? 0 : index / tasks; // to divide takes long
-        const std::int64_t tile = (index - of * tasks) * together;
+        const std::int64_t set = sets == 1 ? 0 : index / tasks; // to divide takes long
+        const std::int64_t tile = (index - set * tasks) * together;
         TileTasks<T>& task = workers[static_cast<std::size_t>(worker)];
-        task.turn_to(first * tiles + of * row + tile, std::min(together, row - tile));
+        task.turn_to(first * tiles + set * set_tiles + tile, std::min(together, set_tiles - tile));
         task.run(true, tiling.all_keys(), worker, interruption);
         task.finish();
     };
     // Of few heads some thread would have the tiles that take longest.
     const bool uneven = tiles > 1 && tasks > 1 && end - first < 2 * threads;
-    run_tasks(rows * tasks, threads, Task(run), interruption,
+    run_tasks(sets * tasks, threads, Task(run), interruption,
               uneven ? Order::next_first : Order::own_first);
 }
 

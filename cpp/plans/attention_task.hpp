@@ -20,9 +20,9 @@ class TileTask {
         : tiling_(tiling), a_(tiling.attention()), kernel_(tiling.tile_kernels()),
           memory_(tiling.room(nullptr).bytes / 8),
           room_(tiling.room(reinterpret_cast<char*>(memory_.data()))), queries_(tiling, room_),
-          tile_(no_tile()), logits_(tiling, queries_, room_, tile_), converts_(tiling.converts()),
-          divides_last_(a_.output != nullptr && !tiling.cuts() &&
-                        kernel_.accumulate_last != nullptr) {}
+          tile_(blank_tile()), logits_(tiling, queries_, room_, tile_),
+          converts_(tiling.converts()), divides_last_(a_.output != nullptr && !tiling.cuts() &&
+                                                      kernel_.accumulate_last != nullptr) {}
     TileTask(const TileTask&) = delete; // its parts refer to each other
     TileTask& operator=(const TileTask&) = delete;
 
@@ -140,7 +140,7 @@ class TileTask {
 
   private:
     // What kernels know of every tile.
-    Tile<T> no_tile() const {
+    Tile<T> blank_tile() const {
         return {0,
                 0,
                 a_.value_dim,

@@ -409,7 +409,7 @@ struct Simd {
         return _mm512_add_pd(_mm512_shuffle_f64x2(a, b, 0b01001110),
                              _mm512_mask_mov_pd(a, 0xf0, b));
     }
-    // Half of the lanes that those left of each, plus the others.
+    // Half of the lanes that this has left of each, plus the others: a's, then b's.
     static F32 quarters(F32 a, F32 b) {
         return _mm512_add_ps(_mm512_shuffle_f32x4(a, b, 0b10001000),
                              _mm512_shuffle_f32x4(a, b, 0b11011101));
