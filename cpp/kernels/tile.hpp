@@ -75,6 +75,19 @@ struct TileKernels {
     bool (*all_finite)(const Rows& rows, std::int64_t width);
 };
 
+// Queries of any heads, some of each, as many as a vector has lanes at most. Each meets all keys of
+// its head, so few at most, and nothing changes their logits.
+inline constexpr int most_lanes = 16;
+inline constexpr std::int64_t short_keys = 128;
+template <class T>
+struct ShortHeads {
+    int queries;
+    std::int64_t keys, dim, value_dim, key_stride, value_stride; // strides are in elements
+    T scale;
+    const void *query[most_lanes], *key[most_lanes], *value[most_lanes]; // first rows of its head
+    void* rows; // the outputs, one after the other
+};
+
 // What changes the logits of a block; rows, places and slopes are those of its queries.
 template <class T>
 struct LogitKernels {
@@ -109,6 +122,9 @@ struct AttentionKernels {
     TileKernels<T> many, few[types];
     LogitKernels<T> logits_of_many, logits_of_few;
     LaneKernels<T> lane;
+    // All of it, in the type of memory; says whether all logits are finite, or there is no result.
+    // Null as in `few`.
+    bool (*short_heads[types])(const ShortHeads<T>& heads);
     // weights = e^(logits - maximum) / sum, along one row
     void (*weights_of_row)(const T* logits, std::int64_t keys, T maximum, double sum, T* weights);
 };

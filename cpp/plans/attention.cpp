@@ -4,6 +4,7 @@
 #include <atomic>
 #include <vector>
 
+#include "plans/attention_short.hpp"
 #include "plans/attention_task.hpp"
 #include "plans/memory.hpp"
 #include "plans/pool.hpp"
@@ -78,13 +79,15 @@ void attend_in(const Kernels& kernels, const Attention& attention, int threads) 
     if (elements < parallel_elements &&
         elements * static_cast<double>(tiling.queries()) < parallel_products)
         threads = 1;
+    Interruption interruption;
+    if (const ShortTasks<T> all(tiling); all.can_run() && all.run(threads, interruption))
+        return;
     const std::int64_t tasks = tiling.has_parts() ? tiling.partials() : tiles;
     const std::int64_t most = std::clamp<std::int64_t>(tasks, 1, threads);
     Workers<T> workers;
     workers.reserve(static_cast<std::size_t>(most));
     for (std::int64_t i = 0; i < most; ++i)
         workers.emplace_back(tiling, tiling.together(threads));
-    Interruption interruption;
     if (tiling.packs()) {
         const std::int64_t groups = tiling.groups();
         const std::int64_t at_once =

@@ -10,6 +10,7 @@
 #include "kernels/outputs.hpp"
 #include "kernels/rotary.hpp"
 #include "kernels/short_columns.hpp"
+#include "kernels/short_heads.hpp"
 #include "kernels/sincos.hpp"
 #include "kernels/softmax_columns.hpp"
 #include "targets/kernels.hpp"
@@ -71,14 +72,20 @@ constexpr ropewalk::AttentionKernels<T> attention_of() {
         {add_bias<S, T>, add_slopes<S, T>, hide_masked<S, T>, hide_outside<S, T>},
         {add_bias_few<S, T>, add_slopes_few<S, T>, hide_masked_few<S, T>, hide_outside_few<S, T>},
         {rows_to_lanes<S, T>, logits_to_rows<S, T>},
+        {},
         weights_of_row<S, T>};
     if constexpr (sizeof(T) == 4) {
         all.many.accumulate_last = accumulate_last<S>;
         all.few[static_cast<int>(Type::float32)] = few_of<S, T, Own>();
         all.few[static_cast<int>(Type::float16)] = few_of<S, T, HalfData<S, Float16>>();
         all.few[static_cast<int>(Type::bfloat16)] = few_of<S, T, HalfData<S, BFloat16>>();
+        all.short_heads[static_cast<int>(Type::float32)] = attend_short<S, T, Own>;
+        all.short_heads[static_cast<int>(Type::float16)] = attend_short<S, T, HalfData<S, Float16>>;
+        all.short_heads[static_cast<int>(Type::bfloat16)] =
+            attend_short<S, T, HalfData<S, BFloat16>>;
     } else {
         all.few[static_cast<int>(Type::float64)] = few_of<S, T, Own>();
+        all.short_heads[static_cast<int>(Type::float64)] = attend_short<S, T, Own>;
     }
     return all;
 }

@@ -184,6 +184,44 @@ Bytes attentions(const Kernels& kernels) {
     return all;
 }
 
+// Heads in pairs that share keys, so few that queries of several heads are met at once; and one by
+// one, as where log-sum-exps are wanted.
+Bytes short_heads(const Kernels& kernels) {
+    constexpr std::int64_t heads = 10, dim = 37, value_dim = 141;
+    Bytes all;
+    for (const Type type : all_types)
+        for (const std::int64_t queries : {1, 3})
+            for (const std::int64_t keys : {1, 5, 21}) {
+                const Bytes query = data_of(type, heads * queries * dim, 14);
+                const Bytes key = data_of(type, heads / 2 * keys * dim, 15),
+                            value = data_of(type, heads / 2 * keys * value_dim, 16);
+                Bytes output(
+                    static_cast<std::size_t>(heads * queries * value_dim * element_bytes(type)));
+                std::vector<double> lse(static_cast<std::size_t>(heads * queries));
+                Attention a{};
+                a.leading = {1, heads};
+                a.queries = queries;
+                a.keys = keys;
+                a.dim = dim;
+                a.value_dim = value_dim;
+                a.type = type;
+                a.query = {query.data(), {{0, queries * dim}, {1, 1}}, dim};
+                a.key = {key.data(), {{0, keys * dim}, {1, 2}}, dim};
+                a.value = {value.data(), {{0, keys * value_dim}, {1, 2}}, value_dim};
+                a.scale = 0.25;
+                a.left = a.right = unlimited;
+                a.output = output.data();
+                attend(kernels, a, 1);
+                const Bytes together = output;
+                a.lse = lse.data();
+                attend(kernels, a, 1);
+                if (output != together)
+                    return {};
+                all.insert(all.end(), output.begin(), output.end());
+            }
+    return all;
+}
+
 // Rows with a gap behind them, in whole sixteens and not.
 Bytes merged(const Kernels& kernels) {
     constexpr std::int64_t rows = 7, dim = 90, stride = dim + 3;
@@ -285,6 +323,7 @@ int main() {
     check("rotations", rotations);
     check("rotations without gaps", rotations_without_gaps);
     check("attention", attentions);
+    check("attention of short heads", short_heads);
     check("merged parts", merged);
     check("softmax", softmaxes);
     check("rows of softmax", softmax_rows);
