@@ -1,4 +1,4 @@
-"""One query a head over the keys and values of a cache."""
+"""One query a head over the keys and values of a cache, and short heads."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -74,3 +74,16 @@ def half_caches(bench: Bench) -> Iterator[Figure]:
                 ourselves={"float32": wide},
                 limits=bench.limits.read(half),
             )
+
+
+def short_heads(bench: Bench) -> Iterator[Figure]:
+    """1,024 heads of 64 with few queries and keys, as of many sequences that begin; float32."""
+    found = rivals(bench.threads)
+    every = [(1, 1), (1, 4), (1, 16), (1, 64), (4, 4), (4, 16), (16, 16)]
+    for queries, keys in bench.of(every, [(1, 4)]):
+        arrays = [rows(1024, n, 64, seed=seed) for seed, n in enumerate((queries, keys, keys))]
+        ours = partial(rw.attention, *arrays)
+        verify = checked(arrays)
+        verify(ours())
+        calls = contenders(found, arrays, verify)
+        yield bench.figure({"queries": queries, "keys": keys}, ours, rivals=calls)

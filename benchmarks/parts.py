@@ -26,6 +26,7 @@ PARTS = {
     "decode": decode.decode,
     "grouped": decode.grouped_heads,
     "half-caches": decode.half_caches,
+    "short-heads": decode.short_heads,
     "merging": merging.merging,
     "softmax": softmax.softmax,
     "other-softmax": softmax.others,
