@@ -26,6 +26,7 @@ LEADS = {  # parts of whose cases others are timed too
     "models": "attention of models",
     "decode": "one query a head",
     "grouped": "2 to 32 query heads a key head",
+    "short-heads": "1,024 short heads",
     "merging": "parts of attention, merged",
     "softmax": "softmax",
     "other-softmax": "softmax of other data, log-sum-exp",
@@ -219,6 +220,7 @@ TABLES: Mapping[str, Callable[[Files], str]] = {
     "one query": pivot("decode", "MiB", ["queries a key head"]),
     "several queries": pivot("grouped", "MiB", ["queries a key head"]),
     "half caches": pivot("half-caches", "MiB", ["dtype"], over),
+    "short heads": pivot("short-heads", "keys", ["queries"], lead),
     "softmax": pivot("softmax", "MiB", ["length"]),
     "softmax of other data": pivot(
         "other-softmax", "data", ["function", "dtype"], beside("PyTorch"), [1]
