@@ -1,8 +1,9 @@
 """Attention of short heads, few queries to few keys: those of many heads are met at once.
 
-Where log-sum-exps are wanted too, heads are met one by one: so bits are compared with that.
+Where stages are wanted too, heads are met one by one: so bits are compared with that.
 """
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -52,7 +53,7 @@ def data(
 
 
 def one_by_one(*arguments: NDArray[Any], **options: Any) -> NDArray[Any]:
-    return rw.attention_with_lse(*arguments, **options)[0]
+    return rw.attention_stages(*arguments, **options).output
 
 
 @shapes
@@ -102,15 +103,6 @@ def test_a_row_of_several_nans_has_the_bits_of_single_heads(first: int) -> None:
     assert_same_bits(rw.attention(query, key, value), one_by_one(query, key, value))
 
 
-@dtypes
-def test_the_value_of_a_key_of_minus_infinity_may_be_nan(dtype: str) -> None:
-    query, key, value = data(dtype, 2, 6, 5, 9)
-    query[...] = abs(query)
-    expected = rw.attention(query, key, value, mask=np.arange(6) != 4)
-    key[..., 4, :], value[..., 4, :] = -np.inf, np.nan
-    assert_same_bits(rw.attention(query, key, value), expected)
-
-
 @pytest.mark.parametrize(
     "options",
     [
@@ -128,7 +120,6 @@ def test_the_value_of_a_key_of_minus_infinity_may_be_nan(dtype: str) -> None:
 )
 @dtypes
 def test_keys_that_are_not_seen_weigh_nothing(dtype: str, options: dict[str, Any]) -> None:
-    """Heads are met at once where all keys are seen, though something says which are."""
     query, key, value = data(dtype, 2, 9, 12, 21)
     expected = one_by_one(query, key, value, **options)
     assert_same_bits(rw.attention(query, key, value, **options), expected)
@@ -144,20 +135,65 @@ def test_keys_that_are_not_seen_weigh_nothing(dtype: str, options: dict[str, Any
     assert_same_bits(rw.attention(query, key, value, **options), masked)
 
 
+def options() -> dict[str, dict[str, Any]]:
+    """Return all that changes logits or sums of heads (3, 7), for 2 queries and 9 keys."""
+    random = np.random.default_rng(0)
+    hidden = np.where(random.random((7, 2, 9)) < 0.3, -np.inf, random.standard_normal((7, 2, 9)))
+    hidden[4] = -np.inf
+    each: dict[str, dict[str, Any]] = {
+        "mask": {"mask": random.random((3, 1, 2, 9)) < 0.6},
+        "bias": {"bias": random.standard_normal((7, 2, 9))},
+        "a bias that hides": {"bias": hidden},
+        "a bias whose sums overflow": {"bias": np.where(np.arange(9) == 4, -3e38, 3e38)},
+        "slopes": {"slopes": random.random(7), "offset": np.array([3, 0, 20])},
+        "softcap": {"softcap": 1.5},
+        "sinks": {"sinks": [0.5, -2.0, 90.0, 0.0, -math.inf, 3.0, -0.25]},
+        "a window": {"window": (4, 2), "offset": np.array([7, -2, 8])},
+        "lengths": {"key_lengths": np.array([9, 0, 5])},
+    }
+    together = {name: value for case in each.values() for name, value in case.items()}
+    return {**each, "all": together | {"causal": True}}
+
+
+@pytest.mark.parametrize("case", options())
 @dtypes
-def test_other_options_are_not_forgotten(dtype: str) -> None:
+def test_options_change_the_bits_of_single_heads(dtype: str, case: str) -> None:
     arguments = data(dtype, 2, 9, 12, 21)
-    plain = rw.attention(*arguments)
-    for options in (
-        {"mask": np.arange(9) != 4},
-        {"bias": np.arange(9.0)},
-        {"slopes": 0.5, "offset": 0},
-        {"sinks": 1.0},
-        {"softcap": 1.0},
-    ):
-        expected = one_by_one(*arguments, **options)
-        assert_same_bits(rw.attention(*arguments, **options), expected)
-        assert np.any(expected != plain)
+    given = options()[case]
+    stages = rw.attention_stages(*arguments, **given)
+    assert np.any(stages.output != rw.attention(*arguments))
+    assert_same_bits(rw.attention(*arguments, **given), stages.output)
+    output, lse = rw.attention_with_lse(*arguments, **given)
+    assert_same_bits(output, stages.output)
+    assert_same_bits(lse, stages.lse)
+
+
+@pytest.mark.parametrize("hides", ["mask", "bias", "key"])
+@dtypes
+def test_values_that_are_hidden_may_be_nan(dtype: str, hides: str) -> None:
+    query, key, value = data(dtype, 2, 6, 5, 37)
+    query[...] = abs(query)
+    shown = np.arange(6) != 4
+    expected = rw.attention(query, key, value, mask=shown)
+    value[..., 4, :] = np.nan
+    given: dict[str, Any] = {}
+    if hides == "mask":
+        given["mask"] = shown
+    elif hides == "bias":
+        given["bias"] = np.where(shown, 0, -np.inf)
+    else:
+        key[..., 4, :] = -np.inf
+    assert_same_bits(rw.attention(query, key, value, **given), expected)
+
+
+@pytest.mark.parametrize("keys", [1, 9])
+@pytest.mark.parametrize("layout", ["C order", "Fortran order", "every second feature"])
+def test_masks_and_biases_of_short_heads_may_lie_in_any_order(layout: str, keys: int) -> None:
+    arguments = data("float32", 2, keys, 12, 21)
+    scores = rows((7, 2, keys), "float32")
+    for given in ({"mask": scores < 0.5}, {"bias": scores}):
+        lying: dict[str, Any] = {name: LAYOUTS[layout](x) for name, x in given.items()}
+        assert_same_bits(rw.attention(*arguments, **lying), one_by_one(*arguments, **given))
 
 
 @dtypes
@@ -195,7 +231,7 @@ for dtype in ["f8", "f4", "f2", ml_dtypes.bfloat16]:
         sizes = [(heads, queries, dim), (heads, keys, dim), (heads, keys, value_dim)]
         arguments = [rng.standard_normal(size).astype(dtype) for size in sizes]
         output = rw.attention(*arguments)
-        assert output.tobytes() == rw.attention_with_lse(*arguments)[0].tobytes()
+        assert output.tobytes() == rw.attention_stages(*arguments).output.tobytes()
         print(sizes, hashlib.sha256(output.tobytes()).hexdigest())
 """
 

@@ -260,16 +260,6 @@ VectorOf<S, T> finite_maximum(VectorOf<S, T> maximum) {
 }
 
 template <class S, class T>
-bool any_masked(VectorOf<S, T> smallest) {
-    T lanes[std::size_t{Lanes<S, T>::count}];
-    S::put(lanes, smallest);
-    bool any = false;
-    for (const T lane : lanes)
-        any |= lane == static_cast<T>(-infinity);
-    return any;
-}
-
-template <class S, class T>
 bool raise(const Tile<T>& tile) {
     using Vector = VectorOf<S, T>;
     constexpr int lanes = Lanes<S, T>::count;
@@ -281,7 +271,7 @@ bool raise(const Tile<T>& tile) {
         rescale<S>(before, finite_maximum<S, T>(maximum), tile.sum + at, tile.rescale + at);
         smallest = S::min(S::get(tile.smallest + at), smallest);
     }
-    return any_masked<S, T>(smallest);
+    return !S::all_less(S::all(static_cast<T>(-infinity)), smallest);
 }
 
 // What four sums of a vector's weights come to, added to those of all so far.

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "kernels/decode.hpp"
+#include "kernels/logits.hpp"
 #include "kernels/transpose.hpp"
 
 namespace {
@@ -45,36 +46,47 @@ void score_short(const ShortHeads<T>& heads, T* logits) {
             }
         }
         if constexpr (S::sums_vectors)
-            S::put(logits + i, S::sums_of(sums));
+            S::put(logits + i, S::mul(S::sums_of(sums), S::all(heads.scale)));
         else
             S::template sums<at_once>(sums, logits + i);
     }
+    if constexpr (!S::sums_vectors)
+        for (std::int64_t i = 0; i < heads.queries * heads.keys; i += lanes)
+            S::put(logits + i, S::mul(S::get(logits + i), S::all(heads.scale)));
 }
 
-// weights[key][query], and the sum of each query's, added up as the lanes of a vector are; says
-// whether all logits are finite.
+// As for any tile of queries that are lanes.
 template <class S, class T>
-bool weigh_short(const ShortHeads<T>& heads, const T* logits, T* weights, T* sums) {
+void change_short(const ShortHeads<T>& heads, const Tile<T>& tile) {
+    find_extremes<S>(tile);
+    if (heads.softcap != 0)
+        cap<S>(tile, heads.softcap);
+    if (heads.has_bias)
+        add_bias<S>(tile, heads.bias);
+    if (heads.has_slopes)
+        add_slopes<S>(tile, 0, heads.place, heads.slope);
+    if (!heads.sees_all) {
+        hide_outside<S>(tile, 0, heads.keys, heads.begin, heads.end);
+        find_extremes<S>(tile);
+    }
+    if (heads.has_mask)
+        hide_masked<S>(tile, heads.mask);
+}
+
+// Weights are added up as the lanes of a vector are. Whether all are numbers.
+template <class S, class T>
+bool weigh_short(const Tile<T>& tile) {
     using Vector = VectorOf<S, T>;
     constexpr int lanes = Lanes<S, T>::count;
-    const T* rows[std::size_t{lanes}];
-    for (int query = 0; query < lanes; ++query)
-        rows[query] = logits + (query < heads.queries ? query : 0) * heads.keys;
-    rows_to_lanes<S, T>(rows, heads.keys, lanes, weights);
-    Extremes<S, T> extremes;
-    T* const end = weights + heads.keys * lanes;
-    for (T* p = weights; p < end; p += lanes) {
-        const Vector logit = S::mul(S::get(p), S::all(heads.scale));
-        S::put(p, logit);
-        extremes.take(logit);
-    }
-    for (T* p = weights; p < end; p += lanes)
-        S::put(p, exponential<S, T>(S::sub(S::get(p), extremes.largest)));
+    T* const end = tile.logits + tile.keys[0] * lanes;
+    const Vector maximum = finite_maximum<S, T>(S::get(tile.maximum));
+    for (T* p = tile.logits; p < end; p += lanes)
+        S::put(p, exponential<S, T>(S::sub(S::get(p), maximum)));
     Vector parts[std::size_t{lanes}]; // what the lanes of a vector would be
 #pragma GCC unroll 16
     for (int part = 0; part < lanes; ++part) {
         parts[part] = S::all(T{0});
-        for (const T* p = weights + part * lanes; p < end; p += lanes * lanes)
+        for (const T* p = tile.logits + part * lanes; p < end; p += lanes * lanes)
             parts[part] = S::add(parts[part], S::get(p));
     }
 #pragma GCC unroll 4
@@ -82,15 +94,15 @@ bool weigh_short(const ShortHeads<T>& heads, const T* logits, T* weights, T* sum
 #pragma GCC unroll 8
         for (int part = 0; part < half; ++part)
             parts[part] = S::add(parts[part], parts[part + half]);
-    S::put(sums, parts[0]);
-    constexpr auto infinite = static_cast<T>(infinity);
-    return S::all_less(S::all(-infinite), extremes.smallest) &&
-           S::all_less(parts[0], S::all(infinite)); // not where one is NaN
+    for (int lane = 0; lane < lanes; lane += 8)
+        S::put(tile.sum + lane, S::add(S::get(tile.sum + lane), eight_of<S>(parts[0], lane)));
+    return S::all_less(parts[0], S::all(static_cast<T>(infinity)));
 }
 
-// The averages of values from `feature` on: of `whole` vectors, and of `rest` lanes where `part`.
-template <class S, class T, class Data, int whole, bool part>
-void average_short(const ShortHeads<T>& heads, const T* weights, const T* sums,
+// The averages of values from `feature` on, `whole` vectors and `rest` lanes where `part`: of all
+// keys, or of those that have a logit.
+template <class S, class T, class Data, bool all_seen, int whole, bool part>
+void average_short(const ShortHeads<T>& heads, const T* weights, const T* logits,
                    std::int64_t feature, unsigned rest) {
     using Vector = VectorOf<S, T>;
     using Element = typename Data::Element;
@@ -102,6 +114,8 @@ void average_short(const ShortHeads<T>& heads, const T* weights, const T* sums,
             output = S::all(T{0});
         const auto* row = static_cast<const Element*>(heads.value[query]) + feature;
         for (std::int64_t key = 0; key < heads.keys; ++key, row += heads.value_stride) {
+            if (!all_seen && logits[key * lanes + query] == static_cast<T>(-infinity))
+                continue;
             const Vector weight = S::all(weights[key * lanes + query]);
 #pragma GCC unroll 8
             for (int v = 0; v < whole; ++v)
@@ -110,7 +124,7 @@ void average_short(const ShortHeads<T>& heads, const T* weights, const T* sums,
                 outputs[whole] =
                     S::fma(Data::get_some(row + whole * lanes, rest), weight, outputs[whole]);
         }
-        const Mean<S, T> mean(S::all(static_cast<double>(sums[query])));
+        const Mean<S, T> mean(S::all(heads.sum[query]));
         const auto averaged = [&](Vector output) {
             return Means<S, T>{mean, mean}.of([&](int lane) { return eight_of<S>(output, lane); });
         };
@@ -122,24 +136,55 @@ void average_short(const ShortHeads<T>& heads, const T* weights, const T* sums,
     }
 }
 
-template <class S, class T, class Data>
-bool attend_short(const ShortHeads<T>& heads) {
+template <class S, class T, class Data, bool all_seen>
+void average_short(const ShortHeads<T>& heads, const T* weights, const T* logits) {
     constexpr int lanes = Lanes<S, T>::count, most = strip_vectors * lanes;
-    alignas(64) T logits[std::size_t{short_keys * lanes}], weights[std::size_t{short_keys * lanes}],
-        sums[std::size_t{lanes}];
-    score_short<S, T, Data>(heads, logits);
-    if (!weigh_short<S, T>(heads, logits, weights, sums))
-        return false;
     for (std::int64_t feature = 0; feature < heads.value_dim; feature += most) {
         const std::int64_t left = heads.value_dim - feature, width = left < most ? left : most;
         const unsigned rest = first_lanes(width % lanes);
         with_count<strip_vectors>((width + lanes - 1) / lanes, [&]<int vectors>() {
             if (rest == 0)
-                average_short<S, T, Data, vectors, false>(heads, weights, sums, feature, rest);
+                average_short<S, T, Data, all_seen, vectors, false>(heads, weights, logits, feature,
+                                                                    rest);
             else
-                average_short<S, T, Data, vectors - 1, true>(heads, weights, sums, feature, rest);
+                average_short<S, T, Data, all_seen, vectors - 1, true>(heads, weights, logits,
+                                                                       feature, rest);
         });
     }
+}
+
+template <class S, class T, class Data>
+bool attend_short(ShortHeads<T>& heads) {
+    constexpr int lanes = Lanes<S, T>::count;
+    constexpr std::size_t most = std::size_t{short_keys * lanes};
+    alignas(64) T logits[most], turned[most], largest[std::size_t{lanes}],
+        smallest[std::size_t{lanes}];
+    alignas(64) double rescale[std::size_t{lanes}];
+    score_short<S, T, Data>(heads, logits);
+    const T* rows[std::size_t{lanes}];
+    for (int lane = 0; lane < lanes; ++lane)
+        rows[lane] = logits + (lane < heads.queries ? lane : heads.queries - 1) * heads.keys;
+    rows_to_lanes<S, T>(rows, heads.keys, lanes, turned);
+    Tile<T> tile{};
+    tile.vectors = 1;
+    tile.logits = turned;
+    tile.largest = largest;
+    tile.smallest = smallest;
+    tile.maximum = heads.maximum;
+    tile.sum = heads.sum;
+    tile.rescale = rescale;
+    tile.keys[0] = heads.keys;
+    change_short<S>(heads, tile);
+    const bool masked = raise<S>(tile);
+    if (masked)
+        for (std::int64_t i = 0; i < heads.keys * lanes; i += lanes)
+            S::put(logits + i, S::get(turned + i));
+    if (!weigh_short<S>(tile))
+        return false;
+    if (masked)
+        average_short<S, T, Data, false>(heads, turned, logits);
+    else
+        average_short<S, T, Data, true>(heads, turned, logits);
     return true;
 }
 

@@ -75,16 +75,23 @@ struct TileKernels {
     bool (*all_finite)(const Rows& rows, std::int64_t width);
 };
 
-// Queries of any heads, some of each, as many as a vector has lanes at most. Each meets all keys of
-// its head, so few at most, and nothing changes their logits.
+// Queries of any heads, as many as a vector has lanes at most, to all keys of the head of each, so
+// few at most. Lanes behind the last query hold what its lane does.
 inline constexpr int most_lanes = 16;
 inline constexpr std::int64_t short_keys = 128;
 template <class T>
 struct ShortHeads {
     int queries;
     std::int64_t keys, dim, value_dim, key_stride, value_stride; // strides are in elements
-    T scale;
+    T scale, softcap;                                            // no cap: 0
+    bool has_bias, has_slopes, has_mask, sees_all;
     const void *query[most_lanes], *key[most_lanes], *value[most_lanes]; // first rows of its head
+    const T* bias[most_lanes];
+    double place[most_lanes], slope[most_lanes];
+    T begin[most_lanes], end[most_lanes]; // the keys that it sees
+    const std::uint8_t* mask[most_lanes];
+    T maximum[most_lanes]; // as in a tile, as the next; before there are logits, those of sinks
+    double sum[most_lanes];
     void* rows; // the outputs, one after the other
 };
 
@@ -122,9 +129,9 @@ struct AttentionKernels {
     TileKernels<T> many, few[types];
     LogitKernels<T> logits_of_many, logits_of_few;
     LaneKernels<T> lane;
-    // All of it, in the type of memory; says whether all logits are finite, or there is no result.
-    // Null as in `few`.
-    bool (*short_heads[types])(const ShortHeads<T>& heads);
+    // All of it, in the type of memory; says whether all weights are numbers, or there is no
+    // result. Null as in `few`.
+    bool (*short_heads[types])(ShortHeads<T>& heads);
     // weights = e^(logits - maximum) / sum, along one row
     void (*weights_of_row)(const T* logits, std::int64_t keys, T maximum, double sum, T* weights);
 };

@@ -58,13 +58,13 @@ class TileLogits {
     auto masks(Interval block) const {
         return [this, block](const Stretch<T>& of, std::int64_t i) {
             return a_.mask.lie_apart() ? room_.gathered_masks + i * block_keys
-                                       : queries_.mask(of, i) + block.begin;
+                                       : tiling_.mask_row(of, i) + block.begin;
         };
     }
     auto biases(Interval block) const {
         return [this, block](const Stretch<T>& of, std::int64_t i) {
             return tiling_.bias().lie_apart() ? room_.gathered_biases + i * block_keys
-                                              : queries_.bias(of, i) + block.begin;
+                                              : tiling_.bias_row(of, i) + block.begin;
         };
     }
 
@@ -136,10 +136,10 @@ class TileLogits {
             return std::clamp(key - block.begin, std::int64_t{0}, keys);
         };
         queries_.each_lane(room_.begin, [&](const Stretch<T>& of, std::int64_t i) {
-            return static_cast<T>(in_block(queries_.seen(of, i).begin));
+            return static_cast<T>(in_block(tiling_.seen(of, i).begin));
         });
         queries_.each_lane(room_.end, [&](const Stretch<T>& of, std::int64_t i) {
-            return static_cast<T>(in_block(queries_.seen(of, i).end));
+            return static_cast<T>(in_block(tiling_.seen(of, i).end));
         });
         const auto hide = [&](std::int64_t first, std::int64_t last) {
             tiling_.logit_kernels().hide_outside(tile_, first, last, room_.begin, room_.end);

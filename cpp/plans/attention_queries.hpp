@@ -31,7 +31,7 @@ class TileQueries {
         stretches_ = 0;
         for (std::int64_t i = 0; i < count_; row = 0, ++head) {
             const std::int64_t end = std::min(count_, i + a_.queries - row);
-            room_.stretches[stretches_++] = stretch(head, i, end, row);
+            room_.stretches[stretches_++] = tiling_.stretch(head, i, end, row);
             i = end;
         }
     }
@@ -77,15 +77,6 @@ class TileQueries {
                              : Column<Value>{array + i, padded_};
     }
 
-    const std::uint8_t* mask(const Stretch<T>& of, std::int64_t i) const {
-        return of.mask + of.row_of(i) * a_.mask.query_stride;
-    }
-    const T* bias(const Stretch<T>& of, std::int64_t i) const {
-        return of.bias + of.row_of(i) * tiling_.bias().query_stride;
-    }
-    Interval seen(const Stretch<T>& of, std::int64_t i) const {
-        return tiling_.seen(of.place_of(i), of.keys);
-    }
     // Keys that all of them see.
     Interval seen_by_all() const { return seen_by_all_; }
 
@@ -127,15 +118,16 @@ class TileQueries {
             for (std::int64_t i = of.first; i < of.end;) {
                 const std::int64_t vector = i / lanes, middle = vector * lanes + lanes / 2;
                 const bool in_first_half = i < middle;
-                const Interval first = seen(of, i);
+                const Interval first = tiling_.seen(of, i);
                 i = std::min(of.end, (vector + 1) * lanes);
-                const Interval last = seen(of, i - 1);
+                const Interval last = tiling_.seen(of, i - 1);
                 seen_by_all_ = {std::max(seen_by_all_.begin, last.begin),
                                 std::min(seen_by_all_.end, first.end)};
                 if (in_first_half)
-                    half_ends_[vector] = std::max(
-                        most.end,
-                        first.end == last.end ? last.end : seen(of, std::min(i, middle) - 1).end);
+                    half_ends_[vector] =
+                        std::max(most.end, first.end == last.end
+                                               ? last.end
+                                               : tiling_.seen(of, std::min(i, middle) - 1).end);
                 if (first.begin < last.end)
                     most = {std::min(most.begin, first.begin), std::max(most.end, last.end)};
                 ends_[vector] = most.end;
@@ -175,7 +167,7 @@ class TileQueries {
             return;
         const std::int64_t lanes = per_vector();
         each([&](const Stretch<T>& of, std::int64_t i) {
-            tile.one_block[i / lanes] |= unsigned{is_one(seen(of, i))} << (i % lanes);
+            tile.one_block[i / lanes] |= unsigned{is_one(tiling_.seen(of, i))} << (i % lanes);
         });
     }
 
@@ -209,19 +201,6 @@ class TileQueries {
         });
     }
 
-    Stretch<T> stretch(std::int64_t head, std::int64_t first, std::int64_t end,
-                       std::int64_t row) const {
-        return {first,
-                end,
-                row,
-                tiling_.value_of(a_.offset, head, std::int64_t{0}),
-                tiling_.value_of(a_.key_lengths, head, a_.keys),
-                tiling_.value_of(a_.slopes, head, 0.0),
-                tiling_.value_of(a_.sinks, head, -HUGE_VAL),
-                tiling_.first_row(a_.query, head),
-                tiling_.first_row(a_.mask, head),
-                tiling_.first_row(tiling_.bias(), head)};
-    }
     const char* data(const Stretch<T>& of, std::int64_t i) const {
         return of.data + of.row_of(i) * a_.query.row_stride * element_bytes(a_.type);
     }

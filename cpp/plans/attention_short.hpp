@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
+#include <limits>
 
 #include "plans/attention_tiles.hpp"
 #include "plans/pool.hpp"
@@ -18,24 +20,27 @@ class ShortTasks {
         : tiling_(tiling), a_(tiling.attention()), lanes_(tiling.kernel().lanes),
           attend_(tiling.kernel().short_heads[static_cast<std::size_t>(a_.type)]) {}
 
-    // Whether heads are short, and nothing is asked for but outputs of queries that see all keys.
+    // Whether heads are short, and outputs are asked for, or log-sum-exps too.
     bool can_run() const {
-        const bool plain = a_.mask.data == nullptr && tiling_.bias().data == nullptr &&
-                           a_.slopes.data == nullptr && a_.sinks.data == nullptr &&
-                           a_.softcap == 0 && a_.output != nullptr && a_.lse == nullptr &&
-                           a_.stages.weights == nullptr;
-        return plain && attend_ != nullptr && tiling_.few() && 0 < a_.keys &&
-               a_.keys <= short_keys && a_.dim > 0 && a_.value_dim > 0 && pays() && all_seen();
+        const bool wanted = a_.output != nullptr && a_.stages.weights == nullptr;
+        const bool in_order = a_.keys == 1 || (!a_.mask.lie_apart() && !tiling_.bias().lie_apart());
+        return wanted && in_order && attend_ != nullptr && tiling_.few() && 0 < a_.keys &&
+               a_.keys <= short_keys && a_.dim > 0 && a_.value_dim > 0 && pays() && half_is_seen();
     }
 
-    // Whether there are outputs now: not where a logit is infinite or NaN.
+    // Whether there are results now: not where a logit is +inf or NaN.
     bool run(int threads, Interruption& interruption) const {
         const std::int64_t queries = product(a_.leading) * a_.queries;
         std::atomic<bool> finite = true;
         const auto attend = [&](std::int64_t index, int) {
-            const std::int64_t first = index * lanes_;
-            if (!attend_(heads(first, std::min(lanes_, queries - first))))
+            const std::int64_t first = index * lanes_, count = std::min(lanes_, queries - first);
+            ShortHeads<T> heads = heads_of(first, count);
+            if (!attend_(heads))
                 finite.store(false, std::memory_order_relaxed);
+            if (a_.lse != nullptr)
+                for (std::int64_t i = 0; i < count; ++i)
+                    a_.lse[first + i] = static_cast<double>(heads.maximum[i]) +
+                                        tiling_.kernels().logarithm(heads.sum[i]);
         };
         run_tasks((queries + lanes_ - 1) / lanes_, threads, Task(attend), interruption);
         return finite;
@@ -55,21 +60,22 @@ class ShortTasks {
                a_.keys <= times(lanes_, product(a_.leading) * a_.queries);
     }
 
-    bool all_seen() const {
-        if (a_.left == unlimited && a_.right == unlimited && a_.key_lengths.data == nullptr)
+    bool all_is_seen() const {
+        return a_.left == unlimited && a_.right == unlimited && a_.key_lengths.data == nullptr;
+    }
+    // Or tiles, which do not meet what no query sees, take less time.
+    bool half_is_seen() const {
+        if (all_is_seen())
             return true;
-        for (std::int64_t head = 0; head < product(a_.leading); ++head) {
-            const std::int64_t keys = tiling_.value_of(a_.key_lengths, head, a_.keys);
-            const std::int64_t place = tiling_.value_of(a_.offset, head, std::int64_t{0});
-            if (tiling_.seen(place, keys).end < a_.keys ||
-                tiling_.seen(place + a_.queries - 1, keys).begin > 0)
-                return false;
+        std::int64_t keys = 0;
+        for (std::int64_t group = 0; group < tiling_.groups(); ++group) {
+            const Interval seen = tiling_.seen_by_group(group);
+            keys += std::max(seen.end - seen.begin, std::int64_t{0});
         }
-        return true;
+        return 2 * keys >= tiling_.groups() * a_.keys;
     }
 
-    ShortHeads<T> heads(std::int64_t first, std::int64_t count) const {
-        const std::int64_t bytes = element_bytes(a_.type);
+    ShortHeads<T> heads_of(std::int64_t first, std::int64_t count) const {
         ShortHeads<T> of;
         of.queries = static_cast<int>(count);
         of.keys = a_.keys;
@@ -78,25 +84,64 @@ class ShortTasks {
         of.key_stride = a_.key.row_stride;
         of.value_stride = a_.value.row_stride;
         of.scale = static_cast<T>(a_.scale);
-        of.rows = static_cast<char*>(a_.output) + first * a_.value_dim * bytes;
+        of.softcap = static_cast<T>(a_.softcap);
+        of.has_bias = tiling_.bias().data != nullptr;
+        of.has_slopes = a_.slopes.data != nullptr;
+        of.has_mask = a_.mask.data != nullptr;
+        of.sees_all = all_is_seen();
+        of.rows = static_cast<char*>(a_.output) + first * a_.value_dim * element_bytes(a_.type);
+        find_rows(first, of);
+        std::fill_n(of.maximum, lanes_, -std::numeric_limits<T>::infinity());
+        std::fill_n(of.sum, lanes_, 0.0);
+        if (of.has_bias || of.has_slopes || of.has_mask || !of.sees_all || a_.sinks.data != nullptr)
+            find_changes(first, of);
+        return of;
+    }
+
+    void find_rows(std::int64_t first, ShortHeads<T>& of) const {
+        const std::int64_t step = a_.query.row_stride * element_bytes(a_.type);
         std::int64_t head = first / a_.queries, row = first % a_.queries;
-        for (std::int64_t i = 0; i < count; row = 0, ++head) {
+        for (std::int64_t i = 0; i < of.queries; row = 0, ++head) {
             const char* const queries = tiling_.first_row(a_.query, head);
             const char* const keys = tiling_.first_row(a_.key, head);
             const char* const values = tiling_.first_row(a_.value, head);
-            for (; i < count && row < a_.queries; ++i, ++row) {
-                of.query[i] = queries + row * a_.query.row_stride * bytes;
+            for (; i < of.queries && row < a_.queries; ++i, ++row) {
+                of.query[i] = queries + row * step;
                 of.key[i] = keys;
                 of.value[i] = values;
             }
         }
-        return of;
+    }
+
+    void find_changes(std::int64_t first, ShortHeads<T>& of) const {
+        const std::int64_t last = of.queries - 1;
+        std::int64_t head = first / a_.queries, row = first % a_.queries;
+        for (std::int64_t i = 0; i < lanes_; row = 0, ++head) {
+            const std::int64_t end = std::min<std::int64_t>(of.queries, i + a_.queries - row);
+            const Stretch<T> stretch = tiling_.stretch(head, i, end, row);
+            for (; i < (end > last ? lanes_ : end); ++i)
+                put_changes(stretch, std::min(i, last), i, of);
+        }
+    }
+    void put_changes(const Stretch<T>& stretch, std::int64_t query, std::int64_t lane,
+                     ShortHeads<T>& of) const {
+        if (of.has_bias)
+            of.bias[lane] = tiling_.bias_row(stretch, query);
+        of.place[lane] = static_cast<double>(stretch.place_of(query));
+        of.slope[lane] = stretch.slope;
+        const Interval seen = tiling_.seen(stretch, query);
+        of.begin[lane] = static_cast<T>(seen.begin);
+        of.end[lane] = static_cast<T>(seen.end);
+        if (of.has_mask)
+            of.mask[lane] = tiling_.mask_row(stretch, query);
+        of.maximum[lane] = static_cast<T>(stretch.sink);
+        of.sum[lane] = stretch.sink == -HUGE_VAL ? 0 : 1;
     }
 
     const Tiling<T>& tiling_;
     const Attention& a_;
     const std::int64_t lanes_;
-    bool (*const attend_)(const ShortHeads<T>& heads);
+    bool (*const attend_)(ShortHeads<T>& heads);
 };
 
 } // namespace ropewalk

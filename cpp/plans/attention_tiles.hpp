@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <limits>
 #include <memory>
 #include <type_traits>
@@ -204,6 +205,30 @@ class Tiling {
         };
         return {a_.left == unlimited ? 0 : within(place - a_.left),
                 a_.right == unlimited ? keys : within(place + a_.right + 1)};
+    }
+    // Queries from first up to end, which follow each other in a head from that row on.
+    Stretch<T> stretch(std::int64_t head, std::int64_t first, std::int64_t end,
+                       std::int64_t row) const {
+        return {first,
+                end,
+                row,
+                value_of(a_.offset, head, std::int64_t{0}),
+                value_of(a_.key_lengths, head, a_.keys),
+                value_of(a_.slopes, head, 0.0),
+                value_of(a_.sinks, head, -HUGE_VAL),
+                first_row(a_.query, head),
+                first_row(a_.mask, head),
+                first_row(bias(), head)};
+    }
+    // Of a query in a stretch: what the mask and the bias say, and which keys it sees.
+    const std::uint8_t* mask_row(const Stretch<T>& of, std::int64_t i) const {
+        return of.mask + of.row_of(i) * a_.mask.query_stride;
+    }
+    const T* bias_row(const Stretch<T>& of, std::int64_t i) const {
+        return of.bias + of.row_of(i) * bias().query_stride;
+    }
+    Interval seen(const Stretch<T>& of, std::int64_t i) const {
+        return seen(of.place_of(i), of.keys);
     }
     // What some query of a group may see, from the first one of each head to the last one.
     Interval seen_by_group(std::int64_t group) const {

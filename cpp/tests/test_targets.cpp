@@ -185,7 +185,7 @@ Bytes attentions(const Kernels& kernels) {
 }
 
 // Heads in pairs that share keys, so few that queries of several heads are met at once; and one by
-// one, as where log-sum-exps are wanted.
+// one, as where weights are wanted.
 Bytes short_heads(const Kernels& kernels) {
     constexpr std::int64_t heads = 10, dim = 37, value_dim = 141;
     Bytes all;
@@ -197,7 +197,9 @@ Bytes short_heads(const Kernels& kernels) {
                             value = data_of(type, heads / 2 * keys * value_dim, 16);
                 Bytes output(
                     static_cast<std::size_t>(heads * queries * value_dim * element_bytes(type)));
-                std::vector<double> lse(static_cast<std::size_t>(heads * queries));
+                std::vector<double> lse(static_cast<std::size_t>(heads * queries)),
+                    weights(lse.size() * static_cast<std::size_t>(keys));
+                const std::vector<double> sinks{0.25, -1, 3, 0.5, 2, 1, 0, -2, 7, 5};
                 Attention a{};
                 a.leading = {1, heads};
                 a.queries = queries;
@@ -209,12 +211,18 @@ Bytes short_heads(const Kernels& kernels) {
                 a.key = {key.data(), {{0, keys * dim}, {1, 2}}, dim};
                 a.value = {value.data(), {{0, keys * value_dim}, {1, 2}}, value_dim};
                 a.scale = 0.25;
-                a.left = a.right = unlimited;
+                a.left = unlimited;
+                a.right = keys > 5 ? 12 : unlimited;
+                if (keys > 1)
+                    a.sinks = {sinks.data(), {{0, 1}, {1, 1}}};
                 a.output = output.data();
-                attend(kernels, a, 1);
-                const Bytes together = output;
                 a.lse = lse.data();
                 attend(kernels, a, 1);
+                Bytes together = output;
+                append(together, lse);
+                a.stages.weights = weights.data();
+                attend(kernels, a, 1);
+                append(output, lse);
                 if (output != together)
                     return {};
                 all.insert(all.end(), output.begin(), output.end());
