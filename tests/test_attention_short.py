@@ -76,10 +76,15 @@ def test_strides_of_short_heads_change_no_bit(dtype: str, layout: str) -> None:
     for changed in range(3):
         lying = [LAYOUTS[layout](x) if i == changed else x for i, x in enumerate(arguments)]
         assert_same_bits(rw.attention(*lying), expected)
-    for x in arguments[1:]:
-        x[...] = x[:1, :1]  # the same keys and values again and again
-    shared = [arguments[0], *(np.broadcast_to(x[:1, :1], x.shape) for x in arguments[1:])]
-    assert_same_bits(rw.attention(*shared), one_by_one(*arguments))
+
+
+@dtypes
+def test_short_heads_may_have_the_same_keys_again_and_again(dtype: str) -> None:
+    query, key, value = data(dtype, 1, 9, 20, 35)
+    for one in (np.s_[:1], np.s_[:, :1], np.s_[:1, :1]):
+        shared = [np.broadcast_to(x[one], x.shape) for x in (key, value)]
+        expected = one_by_one(query, *(x.copy() for x in shared))
+        assert_same_bits(rw.attention(query, *shared), expected)
 
 
 @pytest.mark.parametrize("place", range(3))
@@ -95,12 +100,13 @@ def test_numbers_of_any_size_give_the_bits_of_single_heads(
         assert_same_bits(rw.attention(*arguments), one_by_one(*arguments))
 
 
+@pytest.mark.parametrize("place", [1, 2])
 @pytest.mark.parametrize("first", range(6))
-def test_a_row_of_several_nans_has_the_bits_of_single_heads(first: int) -> None:
-    query, key, value = data("float32", 1, 6, 5, 9)
-    key[..., first, 2] = np.nan
-    key[..., (first + 1) % 6, 2].view(np.uint32)[...] = 0x7FC12345  # another NaN
-    assert_same_bits(rw.attention(query, key, value), one_by_one(query, key, value))
+def test_several_nans_have_the_bits_of_single_heads(first: int, place: int) -> None:
+    arguments = data("float32", 1, 6, 5, 9)
+    arguments[place][..., first, 2] = np.nan
+    arguments[place][..., (first + 1) % 6, 2].view(np.uint32)[...] = 0x7FC12345  # another NaN
+    assert_same_bits(rw.attention(*arguments), one_by_one(*arguments))
 
 
 @pytest.mark.parametrize(
@@ -148,7 +154,7 @@ def options() -> dict[str, dict[str, Any]]:
         "slopes": {"slopes": random.random(7), "offset": np.array([3, 0, 20])},
         "softcap": {"softcap": 1.5},
         "sinks": {"sinks": [0.5, -2.0, 90.0, 0.0, -math.inf, 3.0, -0.25]},
-        "a window": {"window": (4, 2), "offset": np.array([7, -2, 8])},
+        "a window": {"window": (8, 2), "offset": np.array([7, -2, 3])},
         "lengths": {"key_lengths": np.array([9, 0, 5])},
     }
     together = {name: value for case in each.values() for name, value in case.items()}
@@ -230,9 +236,20 @@ for dtype in ["f8", "f4", "f2", ml_dtypes.bfloat16]:
         dim, value_dim = (int(rng.integers(1, 140)) for _ in range(2))
         sizes = [(heads, queries, dim), (heads, keys, dim), (heads, keys, value_dim)]
         arguments = [rng.standard_normal(size).astype(dtype) for size in sizes]
-        output = rw.attention(*arguments)
-        assert output.tobytes() == rw.attention_stages(*arguments).output.tobytes()
-        print(sizes, hashlib.sha256(output.tobytes()).hexdigest())
+        drawn = {
+            "window": (30, None),
+            "mask": rng.random((queries, keys)) < 0.8,
+            "bias": rng.standard_normal((queries, keys)),
+            "slopes": rng.random(heads),
+            "softcap": 2.0,
+            "sinks": rng.standard_normal(heads),
+        }
+        given = {name: value for name, value in drawn.items() if rng.integers(3) == 0}
+        output, lse = rw.attention_with_lse(*arguments, offset=keys - queries, **given)
+        stages = rw.attention_stages(*arguments, offset=keys - queries, **given)
+        assert output.tobytes() == stages.output.tobytes()
+        assert lse.tobytes() == stages.lse.tobytes()
+        print(sizes, hashlib.sha256(output.tobytes() + lse.tobytes()).hexdigest(), sorted(given))
 """
 
 

@@ -12,12 +12,11 @@
 
 namespace {
 
-using ropewalk::short_keys;
 using ropewalk::ShortHeads;
 
-// logits[query][key], without gaps. Behind the last query comes that once more.
+// Products of rows, [query][key] without gaps. Behind the last query comes that once more.
 template <class S, class T, class Data>
-void score_short(const ShortHeads<T>& heads, T* logits) {
+void score_short(const ShortHeads<T>& heads, T* products) {
     using Vector = VectorOf<S, T>;
     using Element = typename Data::Element;
     constexpr int lanes = Lanes<S, T>::count, at_once = S::sums_vectors ? lanes : S::few_sums;
@@ -46,31 +45,27 @@ void score_short(const ShortHeads<T>& heads, T* logits) {
             }
         }
         if constexpr (S::sums_vectors)
-            S::put(logits + i, S::mul(S::sums_of(sums), S::all(heads.scale)));
+            S::put(products + i, S::sums_of(sums));
         else
-            S::template sums<at_once>(sums, logits + i);
+            S::template sums<at_once>(sums, products + i);
     }
-    if constexpr (!S::sums_vectors)
-        for (std::int64_t i = 0; i < heads.queries * heads.keys; i += lanes)
-            S::put(logits + i, S::mul(S::get(logits + i), S::all(heads.scale)));
 }
 
 // As for any tile of queries that are lanes.
 template <class S, class T>
 void change_short(const ShortHeads<T>& heads, const Tile<T>& tile) {
-    find_extremes<S>(tile);
     if (heads.softcap != 0)
         cap<S>(tile, heads.softcap);
     if (heads.has_bias)
         add_bias<S>(tile, heads.bias);
     if (heads.has_slopes)
         add_slopes<S>(tile, 0, heads.place, heads.slope);
-    if (!heads.sees_all) {
+    if (!heads.sees_all)
         hide_outside<S>(tile, 0, heads.keys, heads.begin, heads.end);
-        find_extremes<S>(tile);
-    }
     if (heads.has_mask)
-        hide_masked<S>(tile, heads.mask);
+        hide_masked<S>(tile, heads.mask); // which finds extremes
+    else
+        find_extremes<S>(tile);
 }
 
 // Weights are added up as the lanes of a vector are. Whether all are numbers.
@@ -156,7 +151,8 @@ void average_short(const ShortHeads<T>& heads, const T* weights, const T* logits
 template <class S, class T, class Data>
 bool attend_short(ShortHeads<T>& heads) {
     constexpr int lanes = Lanes<S, T>::count;
-    constexpr std::size_t most = std::size_t{short_keys * lanes};
+    static_assert(lanes <= ropewalk::most_lanes);
+    constexpr std::size_t most = std::size_t{block_keys * lanes};
     alignas(64) T logits[most], turned[most], largest[std::size_t{lanes}],
         smallest[std::size_t{lanes}];
     alignas(64) double rescale[std::size_t{lanes}];
@@ -165,6 +161,8 @@ bool attend_short(ShortHeads<T>& heads) {
     for (int lane = 0; lane < lanes; ++lane)
         rows[lane] = logits + (lane < heads.queries ? lane : heads.queries - 1) * heads.keys;
     rows_to_lanes<S, T>(rows, heads.keys, lanes, turned);
+    for (std::int64_t i = 0; i < heads.keys * lanes; i += lanes)
+        S::put(turned + i, S::mul(S::get(turned + i), S::all(heads.scale)));
     Tile<T> tile{};
     tile.vectors = 1;
     tile.logits = turned;

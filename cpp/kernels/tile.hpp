@@ -75,22 +75,24 @@ struct TileKernels {
     bool (*all_finite)(const Rows& rows, std::int64_t width);
 };
 
-// Queries of any heads, as many as a vector has lanes at most, to all keys of the head of each, so
-// few at most. Lanes behind the last query hold what its lane does.
+// Queries of any heads, as many as a vector has lanes at most, to all keys of the head of each, a
+// block at most.
 inline constexpr int most_lanes = 16;
-inline constexpr std::int64_t short_keys = 128;
 template <class T>
 struct ShortHeads {
     int queries;
     std::int64_t keys, dim, value_dim, key_stride, value_stride; // strides are in elements
     T scale, softcap;                                            // no cap: 0
     bool has_bias, has_slopes, has_mask, sees_all;
-    const void *query[most_lanes], *key[most_lanes], *value[most_lanes]; // first rows of its head
+    // The rows of the queries; the first rows of the keys and values of their heads.
+    const void *query[most_lanes], *key[most_lanes], *value[most_lanes];
+    // The rest has something for every lane. What changes logits, where there is that:
     const T* bias[most_lanes];
     double place[most_lanes], slope[most_lanes];
     T begin[most_lanes], end[most_lanes]; // the keys that it sees
     const std::uint8_t* mask[most_lanes];
-    T maximum[most_lanes]; // as in a tile, as the next; before there are logits, those of sinks
+    // As in a tile; before there are logits, those of sinks.
+    T maximum[most_lanes];
     double sum[most_lanes];
     void* rows; // the outputs, one after the other
 };

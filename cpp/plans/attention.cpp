@@ -80,7 +80,7 @@ void attend_in(const Kernels& kernels, const Attention& attention, int threads) 
         elements * static_cast<double>(tiling.queries()) < parallel_products)
         threads = 1;
     Interruption interruption;
-    if (const ShortTasks<T> all(tiling); all.can_run() && all.run(threads, interruption))
+    if (const ShortTasks<T> tasks(tiling); tasks.can_run() && tasks.run(threads, interruption))
         return;
     const std::int64_t tasks = tiling.has_parts() ? tiling.partials() : tiles;
     const std::int64_t most = std::clamp<std::int64_t>(tasks, 1, threads);

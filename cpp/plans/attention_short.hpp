@@ -25,15 +25,19 @@ class ShortTasks {
         const bool wanted = a_.output != nullptr && a_.stages.weights == nullptr;
         const bool in_order = a_.keys == 1 || (!a_.mask.lie_apart() && !tiling_.bias().lie_apart());
         return wanted && in_order && attend_ != nullptr && tiling_.few() && 0 < a_.keys &&
-               a_.keys <= short_keys && a_.dim > 0 && a_.value_dim > 0 && pays() && half_is_seen();
+               a_.keys <= block_keys && a_.dim > 0 && a_.value_dim > 0 && pays() && half_is_seen();
     }
 
     // Whether there are results now: not where a logit is +inf or NaN.
     bool run(int threads, Interruption& interruption) const {
         const std::int64_t queries = product(a_.leading) * a_.queries;
+        const std::int64_t some = // of few, tasks for all threads rather than whole vectors
+            threads == 1 ? lanes_ : std::clamp<std::int64_t>(queries / (2 * threads), 1, lanes_);
         std::atomic<bool> finite = true;
         const auto attend = [&](std::int64_t index, int) {
-            const std::int64_t first = index * lanes_, count = std::min(lanes_, queries - first);
+            if (!finite.load(std::memory_order_relaxed))
+                return;
+            const std::int64_t first = index * some, count = std::min(some, queries - first);
             ShortHeads<T> heads = heads_of(first, count);
             if (!attend_(heads))
                 finite.store(false, std::memory_order_relaxed);
@@ -42,7 +46,7 @@ class ShortTasks {
                     a_.lse[first + i] = static_cast<double>(heads.maximum[i]) +
                                         tiling_.kernels().logarithm(heads.sum[i]);
         };
-        run_tasks((queries + lanes_ - 1) / lanes_, threads, Task(attend), interruption);
+        run_tasks((queries + some - 1) / some, threads, Task(attend), interruption);
         return finite;
     }
 
@@ -54,7 +58,7 @@ class ShortTasks {
     // lanes are queries where logits become weights, some of which must be there.
     bool pays() const {
         const std::int64_t queries = tiling_.queries();
-        const std::int64_t vectors = (a_.dim + lanes_ - 1) / lanes_;
+        const std::int64_t vectors = (std::max(a_.dim, a_.value_dim) + lanes_ - 1) / lanes_;
         const bool alone = queries == 1 && a_.type == computed_type<T>;
         return (alone || times(queries, a_.keys * vectors) <= most_products) &&
                a_.keys <= times(lanes_, product(a_.leading) * a_.queries);
@@ -68,11 +72,12 @@ class ShortTasks {
         if (all_is_seen())
             return true;
         std::int64_t keys = 0;
-        for (std::int64_t group = 0; group < tiling_.groups(); ++group) {
+        const std::int64_t half = tiling_.groups() * a_.keys / 2;
+        for (std::int64_t group = 0; group < tiling_.groups() && keys < half; ++group) {
             const Interval seen = tiling_.seen_by_group(group);
             keys += std::max(seen.end - seen.begin, std::int64_t{0});
         }
-        return 2 * keys >= tiling_.groups() * a_.keys;
+        return keys >= half;
     }
 
     ShortHeads<T> heads_of(std::int64_t first, std::int64_t count) const {
