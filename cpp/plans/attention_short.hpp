@@ -51,7 +51,7 @@ class ShortTasks {
     }
 
   private:
-    // Vectors of products, of all queries and keys of a head.
+    // Vectors of products, of all queries that share keys and these keys.
     static constexpr std::int64_t most_products = 256;
 
     // A tile reads what its queries share once for all, and converts half types once; but here
