@@ -130,24 +130,24 @@ void add_features(const Rows& values, const T* weights, const T* seen, unsigned 
 template <class S, class T, class Data, bool all_seen>
 [[gnu::noinline]] void sum_strip(const Tile<T>& tile, const Rows& values, const T* seen,
                                  std::int64_t strip, std::int64_t width, T* sums) {
+    using Element = typename Data::Element;
     constexpr int lanes = Lanes<S, T>::count;
     constexpr unsigned all = first_lanes(lanes);
-    in_near_keys<S>(tile, values.count, [&](std::int64_t key, std::int64_t count) {
+    in_near_keys<S, Element>(tile, width, values.count, [&](std::int64_t key, std::int64_t count) {
         const auto* const row =
-            static_cast<const typename Data::Element*>(values.first) + key * values.stride + strip;
+            static_cast<const Element*>(values.first) + key * values.stride + strip;
         in_groups<S>(tile.vectors, [&]<int queries>(int first) {
             constexpr int together = S::few_rows;
             const std::int64_t at = first * block_keys + key;
             const auto add = [&]<int vectors>(std::int64_t feature, unsigned rest) {
                 // Whole strips are read in a line, once: three queries need not ask for them.
                 const bool in_line = vectors == strip_vectors && !is_alone<S>(tile);
-                ask_ahead<S, T, typename Data::Element, queries>(
-                    tile, first, !in_line, [&](auto ahead) {
-                        add_features<S, T, Data, all_seen, queries, vectors>(
-                            {row + feature, values.stride, count}, tile.logits + at,
-                            all_seen ? nullptr : seen + at, rest, ahead,
-                            sums + first * strip_vectors * lanes + feature);
-                    });
+                ask_ahead<S, T, Element, queries>(tile, width, first, !in_line, [&](auto ahead) {
+                    add_features<S, T, Data, all_seen, queries, vectors>(
+                        {row + feature, values.stride, count}, tile.logits + at,
+                        all_seen ? nullptr : seen + at, rest, ahead,
+                        sums + first * strip_vectors * lanes + feature);
+                });
             };
             // All side by side, where registers hold them: sums wait for each other.
             if constexpr (queries == 1 ||

@@ -67,14 +67,15 @@ void score_queries(const Tile<T>& tile, const Rows& keys, T scale, int first, T*
     const auto* const row = static_cast<const typename Data::Element*>(keys.first);
     std::int64_t key = 0;
     if (keys.count >= at_once)
-        ask_ahead<S, T, typename Data::Element, queries>(tile, first, true, [&](auto ahead) {
-            for (; key < keys.count; key += at_once) {
-                // Some keys once more where fewer are left: one by one they would take longer.
-                const std::int64_t left = keys.count - at_once, at = key < left ? key : left;
-                score_some<S, T, Data, at_once, together, queries, width>(
-                    row + at * keys.stride, keys.stride, query, tile.dim, ahead, logits + at);
-            }
-        });
+        ask_ahead<S, T, typename Data::Element, queries>(
+            tile, tile.dim, first, true, [&](auto ahead) {
+                for (; key < keys.count; key += at_once) {
+                    // Some keys once more where fewer are left: one by one they would take longer.
+                    const std::int64_t left = keys.count - at_once, at = key < left ? key : left;
+                    score_some<S, T, Data, at_once, together, queries, width>(
+                        row + at * keys.stride, keys.stride, query, tile.dim, ahead, logits + at);
+                }
+            });
     for (; key < keys.count; ++key)
         score_some<S, T, Data, 1, 1, queries, width>(row + key * keys.stride, keys.stride, query,
                                                      tile.dim, NoRows{}, logits + key);
@@ -87,8 +88,9 @@ void score_queries(const Tile<T>& tile, const Rows& keys, T scale, int first, T*
 
 template <class S, class T, class Data, int width>
 void score_few_of(const Tile<T>& tile, const Rows& keys, T scale) {
-    in_near_keys<S>(tile, keys.count, [&](std::int64_t key, std::int64_t count) {
-        const auto* const row = static_cast<const typename Data::Element*>(keys.first);
+    using Element = typename Data::Element;
+    in_near_keys<S, Element>(tile, tile.dim, keys.count, [&](std::int64_t key, std::int64_t count) {
+        const auto* const row = static_cast<const Element*>(keys.first);
         const Rows near{row + key * keys.stride, keys.stride, count};
         in_groups<S>(tile.vectors, [&]<int queries>(int first) {
             T* const logits = tile.logits + first * block_keys + key;
@@ -138,7 +140,7 @@ void score_one(const Tile<T>& tile, const Rows& keys, T scale) {
         return S::sums_of(sums);
     };
     Extremes<S, T> extremes;
-    ask_ahead<S, T, Element, 1>(tile, 0, true, [&](auto ahead) {
+    ask_ahead<S, T, Element, 1>(tile, tile.dim, 0, true, [&](auto ahead) {
         for (std::int64_t key = 0; key < keys.count; key += lanes) {
             const std::int64_t at = key < last ? key : last;
             const auto* const row = static_cast<const Element*>(keys.first) + at * stride;
