@@ -2,7 +2,6 @@
 // before they read it.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 
 #include "kernels/attention.hpp"

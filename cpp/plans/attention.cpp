@@ -24,8 +24,8 @@ using Workers = std::vector<TileTasks<T>>;
 // All tiles of some groups of heads: those of a group that meet its keys together in one task, or
 // those of several groups that are scored first.
 template <class T>
-void each_few_tiles(const Tiling<T>& tiling, std::int64_t first, std::int64_t end, int threads,
-                    Workers<T>& workers, Interruption& interruption) {
+void attend_tiles(const Tiling<T>& tiling, std::int64_t first, std::int64_t end, int threads,
+                  Workers<T>& workers, Interruption& interruption) {
     const std::int64_t tiles = tiling.group_tiles(), together = tiling.together(threads);
     // Tasks share out a set: the tiles of one group, or those of all groups where each has one.
     const std::int64_t set_tiles = tiles == 1 ? end - first : tiles;
@@ -65,7 +65,29 @@ void attend_packed(Tiling<T>& tiling, std::int64_t first, std::int64_t end, T* m
     };
     run_tasks((end - first) * blocks, threads, Task(pack), interruption);
     tiling.read_packed(memory, first, without_keys);
-    each_few_tiles(tiling, first, end, threads, workers, interruption);
+    attend_tiles(tiling, first, end, threads, workers, interruption);
+}
+
+// All tiles, whose keys threads share out.
+template <class T>
+void attend_parts(const Tiling<T>& tiling, int threads, Workers<T>& workers,
+                  Interruption& interruption) {
+    const std::int64_t left = tiling.partial_doubles();
+    const Scratch partials(times(tiling.partials(), left));
+    const auto run = [&](std::int64_t index, int worker) {
+        const std::int64_t tile = tiling.tile_of_partial(index);
+        const std::int64_t part = tiling.parts_of(tile).begin + index - tiling.first_partial(tile);
+        TileTasks<T>& task = workers[static_cast<std::size_t>(worker)];
+        task.turn_to(tile, 1);
+        task.run(part == 0, tiling.keys_of_part(part), worker, interruption);
+        task.leave(partials.data() + index * left);
+    };
+    run_tasks(tiling.partials(), threads, Task(run), interruption);
+    for (std::int64_t tile = 0; tile < tiling.tiles(); ++tile) {
+        workers[0].turn_to(tile, 1);
+        workers[0].join(partials.data() + tiling.first_partial(tile) * left);
+        workers[0].finish();
+    }
 }
 
 template <class T>
@@ -80,7 +102,7 @@ void attend_in(const Kernels& kernels, const Attention& attention, int threads) 
         elements * static_cast<double>(tiling.queries()) < parallel_products)
         threads = 1;
     Interruption interruption;
-    if (const ShortTasks<T> tasks(tiling); tasks.can_run() && tasks.run(threads, interruption))
+    if (const ShortTasks<T> heads(tiling); heads.can_run() && heads.run(threads, interruption))
         return;
     const std::int64_t tasks = tiling.has_parts() ? tiling.partials() : tiles;
     const std::int64_t most = std::clamp<std::int64_t>(tasks, 1, threads);
@@ -99,24 +121,9 @@ void attend_in(const Kernels& kernels, const Attention& attention, int threads) 
                           reinterpret_cast<T*>(packed.data()), threads, workers, interruption);
         return;
     }
-    if (!tiling.has_parts())
-        return each_few_tiles(tiling, 0, tiling.groups(), threads, workers, interruption);
-    const std::int64_t left = tiling.partial_doubles();
-    const Scratch partials(times(tiling.partials(), left));
-    const auto run = [&](std::int64_t index, int worker) {
-        const std::int64_t tile = tiling.tile_of_partial(index);
-        const std::int64_t part = tiling.parts_of(tile).begin + index - tiling.first_partial(tile);
-        TileTasks<T>& task = workers[static_cast<std::size_t>(worker)];
-        task.turn_to(tile, 1);
-        task.run(part == 0, tiling.keys_of_part(part), worker, interruption);
-        task.leave(partials.data() + index * left);
-    };
-    run_tasks(tiling.partials(), threads, Task(run), interruption);
-    for (std::int64_t tile = 0; tile < tiles; ++tile) {
-        workers[0].turn_to(tile, 1);
-        workers[0].join(partials.data() + tiling.first_partial(tile) * left);
-        workers[0].finish();
-    }
+    if (tiling.has_parts())
+        return attend_parts(tiling, threads, workers, interruption);
+    attend_tiles(tiling, 0, tiling.groups(), threads, workers, interruption);
 }
 
 } // namespace

@@ -28,7 +28,7 @@ class ShortTasks {
                a_.keys <= block_keys && a_.dim > 0 && a_.value_dim > 0 && pays() && half_is_seen();
     }
 
-    // Whether there are results now: not where a logit is +inf or NaN.
+    // False where a weight is NaN, as where a logit is +inf: tiles must do all again then.
     bool run(int threads, Interruption& interruption) const {
         const std::int64_t queries = product(a_.leading) * a_.queries;
         const std::int64_t some = // of few, tasks for all threads rather than whole vectors
@@ -51,23 +51,23 @@ class ShortTasks {
     }
 
   private:
-    // Vectors of products, of all queries that share keys and these keys.
-    static constexpr std::int64_t most_products = 256;
+    // Of products, of all queries that share keys and these keys.
+    static constexpr std::int64_t most_vectors_of_products = 256;
 
-    // A tile reads what its queries share once for all, and converts half types once; but here
-    // lanes are queries where logits become weights, some of which must be there.
+    // A tile reads what its queries share once for all, and converts half types once. Here lanes
+    // are queries where logits become weights: of few queries with many keys most would idle.
     bool pays() const {
         const std::int64_t queries = tiling_.queries();
         const std::int64_t vectors = (std::max(a_.dim, a_.value_dim) + lanes_ - 1) / lanes_;
         const bool alone = queries == 1 && a_.type == computed_type<T>;
-        return (alone || times(queries, a_.keys * vectors) <= most_products) &&
+        return (alone || times(queries, a_.keys * vectors) <= most_vectors_of_products) &&
                a_.keys <= times(lanes_, product(a_.leading) * a_.queries);
     }
 
     bool all_is_seen() const {
         return a_.left == unlimited && a_.right == unlimited && a_.key_lengths.data == nullptr;
     }
-    // Or tiles, which do not meet what no query sees, take less time.
+    // Where less is seen tiles, which do not meet what no query sees, take less time.
     bool half_is_seen() const {
         if (all_is_seen())
             return true;

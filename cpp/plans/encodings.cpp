@@ -58,8 +58,9 @@ void fill_progression(const Filling& filling, Stores stores, int threads) {
 }
 
 void fill_one_by_one(const Filling& filling, int threads) {
-    const bool in_array = filling.positions.in_array(), one_pair = filling.has_one_pair();
-    if (in_array && !one_pair && filling.table.rows >= shortest_progression)
+    const bool one_pair = filling.has_one_pair();
+    const bool in_stretches = !one_pair && may_have_stretches(filling.positions);
+    if (in_stretches)
         filling.grouped->unit_rows(filling.precision()); // before tasks run
     // Four tasks for each thread, of some rows each.
     const std::int64_t share = (filling.table.rows + 4 * threads - 1) / (4 * threads);
@@ -71,7 +72,7 @@ void fill_one_by_one(const Filling& filling, int threads) {
                      const std::int64_t end = std::min(begin + task_rows, filling.table.rows);
                      if (one_pair)
                          filling.fill_pair(begin, end);
-                     else if (in_array)
+                     else if (in_stretches)
                          fill_stretches(filling, begin, end, workspace);
                      else
                          filling.fill_rows(begin, end, workspace);

@@ -6,9 +6,9 @@
 #include <cmath>
 #include <condition_variable>
 #include <deque>
+#include <exception>
 #include <memory>
 #include <mutex>
-#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -256,8 +256,8 @@ class Pool {
             const auto serves = [this, &worker, seen = calls_.load()] { serve(worker, seen); };
             try {
                 worker.thread = std::thread(serves);
-            } catch (const std::system_error&) {
-                workers_.pop_back(); // the system gives no more: those there are do the work
+            } catch (const std::exception&) {
+                workers_.pop_back(); // no more threads, or no memory: those there are do the work
                 break;
             }
         }

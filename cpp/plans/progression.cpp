@@ -33,6 +33,10 @@ bool is_long_progression(const Positions& positions) {
            std::abs(positions.step) < longest_step;
 }
 
+bool may_have_stretches(const Positions& positions) {
+    return positions.in_array() && positions.axes == 1 && positions.count >= shortest_progression;
+}
+
 StepRows::StepRows(const GroupedFrequencies& grouped, std::int64_t step, Precision precision) {
     if (step == 1)
         kept_ = &grouped.unit_rows(precision);
@@ -103,8 +107,6 @@ void Progression::fill_task(std::int64_t number, const Workspace& workspace) con
 
 void fill_stretches(const Filling& filling, std::int64_t begin, std::int64_t end,
                     const Workspace& workspace) {
-    if (filling.positions.axes > 1)
-        return filling.fill_rows(begin, end, workspace);
     std::int64_t pending = begin;
     for (std::int64_t row = begin; row < end;) {
         const std::int64_t length = filling.positions.stretch(row, end);

@@ -16,6 +16,9 @@ inline constexpr std::int64_t shortest_of_other_steps = 2 * block_rows;
 // Whether rows at those positions are worth filling in blocks.
 bool is_long_progression(const Positions& positions);
 
+// Whether they may hold stretches that count upwards, as a batch of ranges does.
+bool may_have_stretches(const Positions& positions);
+
 // The rows that all blocks share, at multiples of a step; allocated here, so that tasks need not.
 class StepRows {
   public:
@@ -52,8 +55,8 @@ class Progression {
     std::int64_t step_, index_, origin_;
 };
 
-// Rows begin .. end - 1 of positions in an array: stretches that count upwards, as in a batch of
-// ranges, are filled as such. Unit rows must have been made before.
+// Rows begin .. end - 1 of positions that may have stretches, which are filled as such. Unit rows
+// must have been made before.
 void fill_stretches(const Filling& filling, std::int64_t begin, std::int64_t end,
                     const Workspace& workspace);
 

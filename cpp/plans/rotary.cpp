@@ -79,7 +79,7 @@ std::vector<OwnTable> own_tables(const RotaryData& data, const Turning& turning,
 // Queries and keys of every layer ask for the same rows: tables of so many of the first positions
 // are kept, and of twice, four and eight times as many. To read one takes less time than to make it
 // again, even from the third cache.
-constexpr std::int64_t kept_rows = 1024, kept_bytes = 512 << 10;
+constexpr std::int64_t kept_rows = 1024, kept_table_bytes = 512 << 10;
 
 // Rows of such a table, where they are what is asked for. Pairs that stand still have none.
 std::optional<TableRows> kept_table(const Kernels& kernels, const Frequencies& frequencies,
@@ -90,7 +90,7 @@ std::optional<TableRows> kept_table(const Kernels& kernels, const Frequencies& f
     const std::int64_t row_bytes = 2 * data.pairs * element_bytes(Type::float32);
     const bool half = data.pairing == Pairing::half;
     const Layout layout = half ? Layout::apart : Layout::cosine_first;
-    std::int64_t count = std::min(kept_rows, kept_bytes / row_bytes);
+    std::int64_t count = std::min(kept_rows, kept_table_bytes / row_bytes);
     int size = 0;
     for (; rows.first + rows.count > count; count *= 2)
         if (++size == Frequencies::first_sizes)
@@ -138,7 +138,7 @@ void rotate(const Kernels& kernels, const Frequencies& frequencies, const Positi
         return;
     const bool half = data.pairing == Pairing::half;
     const Positions rows = positions.simplified(shortest_progression);
-    const bool in_blocks = is_long_progression(rows);
+    const bool in_blocks = is_long_progression(rows), in_stretches = may_have_stretches(rows);
     threads = threads_for(turning, in_blocks ? 0 : rows.count * moving, threads);
     if (copies && direction == Direction::forwards)
         if (const auto table = kept_table(kernels, turning_by, rows, data)) {
@@ -155,7 +155,7 @@ void rotate(const Kernels& kernels, const Frequencies& frequencies, const Positi
     std::optional<StepRows> steps;
     if (in_blocks)
         steps.emplace(*whole.grouped, rows.step, whole.precision());
-    else if (rows.in_array() && rows.count >= shortest_progression)
+    else if (in_stretches)
         whole.grouped->unit_rows(whole.precision()); // before tasks run
     const RotaryTasks tasks(turning, in_blocks ? Progression::rows_before(rows) : 0, threads);
 
@@ -176,7 +176,7 @@ void rotate(const Kernels& kernels, const Frequencies& frequencies, const Positi
             whole.elsewhere(mine.first(), mine.second(), rows.part(own.begin, own.size()));
         if (in_blocks)
             Progression(part, steps->rows(), Stores::cached, 1).fill_all(workspace);
-        else if (rows.in_array())
+        else if (in_stretches)
             fill_stretches(part, 0, own.size(), workspace);
         else
             part.fill_rows(0, own.size(), workspace);
