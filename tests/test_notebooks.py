@@ -49,6 +49,15 @@ def texts(notebook: Any) -> list[str]:
     ]
 
 
+def tables_on_pages(notebook: Any) -> list[str]:
+    """What a page shows where a terminal shows its text."""
+    return [
+        output.data["text/html"]
+        for output in outputs(notebook)
+        if "text/html" in output.get("data", {})
+    ]
+
+
 def code(notebook: Any) -> list[str]:
     return [cell.source for cell in notebook.cells if cell.cell_type == "code"]
 
@@ -141,6 +150,7 @@ def test_figures_come_out_and_are_committed(path: Path, executed: Any) -> None:
 
 def test_committed_text_is_what_the_notebook_gives(path: Path, executed: Any) -> None:
     assert texts(read(path)) == texts(executed)
+    assert tables_on_pages(read(path)) == tables_on_pages(executed)
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=name)

@@ -24,7 +24,7 @@ JAPANESE: Mapping[str, str] = {
     "bounded": "有界",
     "deterministic": "決定論的",
     "independent of length": "長さに依存しない",
-    "linear in the shift": "シフトが線形",
+    "linear in the shift": "移動が線形",
     "relative only": "相対位置のみ",
     "generalises to longer": "より長い系列への汎化",
     "N-D": "多次元",
