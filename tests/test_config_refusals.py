@@ -243,7 +243,7 @@ def test_an_array_in_place_of_a_number_is_refused(config: dict[str, Any], key: s
 def test_sections_must_share_out_the_pairs(sections: Any) -> None:
     config = config_of("Qwen2-VL 7B, as first published")
     config["rope_scaling"] = {"type": "mrope", "mrope_section": sections}
-    with pytest.raises((ValueError, TypeError), match=r"^mrope_section must "):
+    with pytest.raises((ValueError, TypeError), match=r"^(each of )?mrope_section must "):
         rw.rotary_from_config(config)
 
 

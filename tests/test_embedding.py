@@ -145,7 +145,7 @@ def test_out_is_filled_and_returned(dtype: str, rng: np.random.Generator) -> Non
 def test_an_id_must_name_a_row(bad: int) -> None:
     message = "ids must be at least 0 and below 9, the number of rows of table, got"
     table = np.ones((9, 4), np.float32)
-    with pytest.raises(ValueError, match=exactly(f"{message} {bad} at index ()")):
+    with pytest.raises(ValueError, match=exactly(f"{message} {bad}")):
         rw.embed(bad, table)
     kind = object if abs(bad) > 2**64 else np.uint64 if bad > 0 else np.int64
     ids = np.zeros((2, 3), kind)
@@ -164,7 +164,7 @@ def test_ids_of_few_bits_are_compared_as_numbers() -> None:
 def test_an_empty_table_has_no_rows_to_name() -> None:
     table = np.ones((0, 4))
     assert rw.embed(np.zeros((2, 0), int), table).shape == (2, 0, 4)
-    message = "ids must be at least 0 and below 0, the number of rows of table, got 0 at index ()"
+    message = "ids must be at least 0 and below 0, the number of rows of table, got 0"
     with pytest.raises(ValueError, match=exactly(message)):
         rw.embed(0, table)
 

@@ -209,7 +209,7 @@ REFUSALS: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "empty section": (
         lambda: mrope(8, sections=(4, 0)),
-        "sections must be an integer from 1 to 4, got 0",
+        "each of sections must be an integer from 1 to 4, got 0",
     ),
     "sections that cannot be dealt out": (
         lambda: mrope(64, sections=(8, 12, 12), interleaved=True),
@@ -333,7 +333,7 @@ WRONG_KINDS: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "a section": (
         lambda: mrope(8, sections=(2, 2.0)),  # type: ignore[arg-type]
-        "sections must be an integer, got 2.0",
+        "each of sections must be an integer, got 2.0",
     ),
     "no dim": (
         lambda: mrope(sections=(2, 2)),

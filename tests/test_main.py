@@ -201,6 +201,7 @@ def test_npy_goes_through_a_pipe(tmp_path: Path) -> None:
     [
         ("--out table.csv", b"position,"),
         ("--out table.npy", b"\x93NUMPY"),
+        ("--out table.NPY", b"\x93NUMPY"),
         ("--out table.npy --format csv", b"position,"),
         ("--out table.txt --format npy", b"\x93NUMPY"),
     ],

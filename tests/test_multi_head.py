@@ -456,7 +456,7 @@ BAD: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
     ),
     "columns that heads do not divide": (
         {"query_weight": np.ones((12, 25))}, ValueError,
-        "query_weight must have columns that 6 heads divide, got 25",
+        "query_weight must have 1 or more columns that heads=6 divides, got 25",
     ),
     "keys of another width": (
         {"key_weight": np.ones((12, 9))}, ValueError,
@@ -475,7 +475,7 @@ BAD: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
     ),
     "values of other heads": (
         {"value_weight": np.ones((12, 7))}, ValueError,
-        "value_weight must have columns that 2 heads divide, got 7",
+        "value_weight must have 1 or more columns that heads=2 divides, got 7",
     ),
     "a bias of another length": (
         {"key_bias": np.ones(7)}, ValueError,
@@ -573,9 +573,11 @@ def test_data_must_have_rows(shape: tuple[int, ...]) -> None:
 
 
 def test_heads_must_divide_the_features() -> None:
-    message = "x must have columns that 5 heads divide, got 12"
+    message = "x must have 1 or more columns that heads=5 divides, got 12"
     with pytest.raises(ValueError, match=exactly(message)):
         rw.split_heads(np.ones((7, 12)), 5)
+    with pytest.raises(ValueError, match=r"^x must have 1 or more .* heads=2 divides, got 0$"):
+        rw.split_heads(np.ones((7, 0)), 2)
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from ropewalk.properties import (
     neighbour_distances,
     permutation_equivariance,
     scale_law,
+    signal_to_noise,
     softmax_order,
     softmax_ratio,
     softmax_shift,
@@ -526,8 +527,19 @@ def test_data_must_be_finite(taker: str, bad: float) -> None:
 def test_data_must_be_numbers(taker: str, bad: Any) -> None:
     function, name = TAKERS[taker]
     message = f"^{name} must be integers, float64, float32 or float16, got dtype "
+    if taker == "entropy":
+        message = f"^{name} must be integers, float64, float32, float16 or bfloat16, got dtype "
+        bad = ["1"] if isinstance(bad, np.ndarray) else bad
     with pytest.raises(TypeError, match=message):
         function(bad)
+
+
+def test_bfloat16_is_measured_as_it_is() -> None:
+    weights = np.array([[0.5, 0.25, 0.25], [1, 0, 0]], ml_dtypes.bfloat16)
+    assert np.array_equal(entropy(weights), entropy(weights.astype(np.float64)))
+    assert signal_to_noise(weights, weights[:1]) == signal_to_noise(
+        weights.astype(np.float64), weights[:1].astype(np.float64)
+    )
 
 
 @takers

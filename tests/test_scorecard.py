@@ -343,7 +343,7 @@ def test_wrong_values_are_refused(call: Callable[[], Any], message: str) -> None
         ),
         (
             lambda: signal_to_noise(["a"], [1.0]),
-            "signal must be integers, float64, float32 or float16, got dtype <U1",
+            "signal must be integers, float64, float32, float16 or bfloat16, got dtype <U1",
         ),
         (lambda: scorecard(64.0), "dim must be an integer, got 64.0"),  # type: ignore[arg-type]
         (

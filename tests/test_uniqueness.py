@@ -99,7 +99,14 @@ def test_no_pair_is_passed_over_for_the_rounding_of_its_square(kind: str) -> Non
 
 def test_equal_rows_are_the_first_that_repeats_and_what_it_repeats() -> None:
     assert closest_rows([[5], [1], [2], [1], [5], [1]]) == ClosestRows(0.0, (1, 3))
+    assert closest_rows([[2**53], [2**53 - 1]]) == ClosestRows(1.0, (0, 1))
     assert closest_rows([[0.0, 1.0], [3.0, 1.0], [-0.0, 1.0]]) == ClosestRows(0.0, (0, 2))
+
+
+@pytest.mark.parametrize("large", [2**53 + 1, -(2**53) - 1, 2**63])
+def test_integers_that_float64_would_round_are_refused(large: int) -> None:
+    with pytest.raises(ValueError, match=rf"^table must hold .* 2\*\*53 in size, got {large}$"):
+        closest_rows(np.array([[0], [large]], np.int64 if large < 2**63 else np.uint64))
 
 
 def test_of_equally_near_pairs_the_first_found_is_returned() -> None:

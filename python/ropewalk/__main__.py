@@ -174,7 +174,7 @@ def _number(text: str) -> float:
 
 def _picture_path(text: str) -> Path:
     path = Path(text)
-    if path.suffix not in {".png", ".svg", ".gif"}:
+    if path.suffix.lower() not in {".png", ".svg", ".gif"}:
         msg = f"must end in .png, .svg or .gif, got {text!r}"
         raise argparse.ArgumentTypeError(msg)
     return path
@@ -232,10 +232,11 @@ def _table_format(form: str | None, out: Path | None) -> str:
         return form
     if out is None:
         return "csv"
-    if out.suffix not in {".csv", ".npy"}:
+    suffix = out.suffix.lower()
+    if suffix not in {".csv", ".npy"}:
         msg = f"--out must end in .csv or .npy where --format is not given, got '{out}'"
         raise ValueError(msg)
-    return out.suffix[1:]
+    return suffix[1:]
 
 
 def _encode(options: argparse.Namespace) -> NDArray[Any]:
@@ -274,7 +275,7 @@ def _plot(options: argparse.Namespace) -> int:
     from ropewalk.plot import _canvas  # noqa: PLC0415
 
     table, positions = _encode(options), options.positions
-    if options.out.suffix == ".gif":
+    if options.out.suffix.lower() == ".gif":
         animation = _canvas.laid_out_once(
             2.4,
             lambda figure, lang: plot.moving_vector(
@@ -324,7 +325,7 @@ def _articles(options: argparse.Namespace) -> int:
 def _write_picture(path: Path, save: Callable[[Path], None]) -> None:
     """Write the file that `save` writes, once it is whole."""
     with TemporaryDirectory() as folder:
-        picture = Path(folder) / f"picture{path.suffix}"
+        picture = Path(folder) / f"picture{path.suffix.lower()}"
         save(picture)
         _write(path, picture.read_bytes())
 

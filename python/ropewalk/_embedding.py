@@ -94,7 +94,7 @@ def embed(
         place = tuple(np.argwhere(outside)[0].tolist())
         msg = (
             f"ids must be at least 0 and below {rows}, the number of rows of table, "
-            f"got {_options.shown(tokens[place])} at index {place}"
+            f"got {_options.shown(tokens[place])}" + (f" at index {place}" if place else "")
         )
         raise ValueError(msg)
     scale = _options.positive_number("scale", scale)

@@ -63,7 +63,7 @@ def split_heads(x: ArrayLike, heads: int, /) -> NDArray[Any]:
     x : array_like of shape (..., length, heads * dim)
         float64, float32, float16 or bfloat16; integers become float64.
     heads : int
-        1 or more, and a divisor of the features.
+        From 1 to 2**20, and a divisor of the features.
 
     Returns
     -------
@@ -514,7 +514,7 @@ def _split(name: str, array: NDArray[Any], heads: int) -> NDArray[Any]:
     """Return a view of shape (..., heads, length, dim)."""
     *leading, length, features = array.shape
     if features % heads or not features:
-        msg = f"{name} must have columns that {heads} heads divide, got {features}"
+        msg = f"{name} must have 1 or more columns that heads={heads} divides, got {features}"
         raise ValueError(msg)
     _results.check_axes(array.ndim + 1)
     return array.reshape(*leading, length, heads, features // heads).swapaxes(-2, -3)

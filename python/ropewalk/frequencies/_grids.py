@@ -321,7 +321,7 @@ def _sections(values: Sequence[int] | NDArray[np.integer], pairs: int) -> list[i
     if not isinstance(values, Sequence) and np.ndim(values) != 1:
         msg = f"sections must be a sequence of integers, got {values!r}"
         raise TypeError(msg)
-    sizes = [_options.integer_between("sections", value, 1, pairs) for value in values]
+    sizes = [_options.integer_between("each of sections", value, 1, pairs) for value in values]
     if not 2 <= len(sizes) <= LARGEST_AXES:
         msg = f"sections must be 2 to {LARGEST_AXES}, one an axis, got {len(sizes)}"
         raise ValueError(msg)

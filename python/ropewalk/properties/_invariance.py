@@ -65,8 +65,8 @@ def fitted_shift(table: ArrayLike, shift: int = 1, /, *, affine: bool = False) -
     Raises
     ------
     ValueError
-        If `table` has not two dimensions, has fewer than two rows, no columns or a value that is
-        not finite, or `shift` is out of range.
+        If `table` has not two dimensions, has fewer than two rows, no columns, a value that is not
+        finite or an integer beyond 2**53 in size, or `shift` is out of range.
     TypeError
         If `table` holds no such numbers, `shift` is no integer, or `affine` is not boolean.
 
@@ -231,7 +231,8 @@ def length_independence(
     Raises
     ------
     ValueError
-        If a length is out of range, a table has not as many rows, or tables differ in their width.
+        If a length is out of range, a table has not as many rows, or holds a number that is not
+        finite or an integer beyond 2**53 in size, or tables differ in their width.
     TypeError
         If a length is no integer, or a table holds no numbers.
 
@@ -367,7 +368,8 @@ def neighbour_distances(table: ArrayLike, /) -> NDArray[np.float64]:
     Raises
     ------
     ValueError
-        If `table` has not two dimensions, is empty or not finite.
+        If `table` has not two dimensions, is empty or not finite, or holds an integer beyond 2**53
+        in size.
     TypeError
         If `table` holds no such numbers.
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ropewalk import _arrays, _options
+from ropewalk._options import LARGEST_POSITION
 from ropewalk.geometry._points import as_reals
 
 
@@ -41,7 +42,15 @@ class Measurement:
 
 def reals(name: str, values: ArrayLike) -> NDArray[Any]:
     """Return finite data of a float type of NumPy's own, at least one number of it."""
-    array = _arrays.data(name, _arrays.finite_reals(name, values))
+    return _not_empty(name, _arrays.data(name, _arrays.finite_reals(name, values)))
+
+
+def reals_in_float64(name: str, values: ArrayLike) -> NDArray[np.float64]:
+    """Return finite data, at least one number of it, in float64, which holds bfloat16 too."""
+    return _not_empty(name, as_reals(name, values))
+
+
+def _not_empty(name: str, array: NDArray[Any]) -> NDArray[Any]:
     if not array.size:
         msg = f"{name} must not be empty, got shape {array.shape}"
         raise ValueError(msg)
@@ -49,8 +58,14 @@ def reals(name: str, values: ArrayLike) -> NDArray[Any]:
 
 
 def table_of_reals(name: str, values: ArrayLike) -> NDArray[np.float64]:
-    """Return a table, a row a position, in float64, which holds what bfloat16 holds too."""
-    table = as_reals(name, values)
+    """Return a table, a row a position, in float64: rows that differ there differ here."""
+    array = _arrays.converted(name, values, "an array of numbers")
+    if array.dtype.kind in "iu":
+        rounded = (array > LARGEST_POSITION) | (array < -LARGEST_POSITION)
+        if rounded.any():
+            msg = f"{name} must hold integers of at most 2**53 in size, got {array[rounded][0]}"
+            raise ValueError(msg)
+    table = as_reals(name, array)
     if table.ndim != 2 or not table.size:
         msg = f"{name} must have shape (positions, dim) and not be empty, got {table.shape}"
         raise ValueError(msg)

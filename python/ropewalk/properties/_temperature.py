@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ropewalk import _options, attention_weights, softmax
 from ropewalk.geometry._contraction import check_shares
-from ropewalk.properties._measurement import generator, largest, reals
+from ropewalk.properties._measurement import generator, largest, reals, reals_in_float64
 
 LARGEST_LENGTH = 2**16  # scores of the longest sequence fill 32 GiB
 
@@ -24,7 +24,7 @@ def entropy(weights: ArrayLike, /) -> NDArray[np.float64]:
     ----------
     weights : array_like of shape (..., length)
         Weights that sum to 1 along the last axis, to within 2**-8 as rounded ones do, finite and
-        not negative; float64, float32 or float16.
+        not negative; float64, float32, float16 or bfloat16.
 
     Returns
     -------
@@ -49,7 +49,7 @@ def entropy(weights: ArrayLike, /) -> NDArray[np.float64]:
     >>> entropy([[0.25, 0.25, 0.25, 0.25], [0.5, 0.5, 0.0, 0.0], [1.0, 0.0, 0.0, 0.0]]).round(4)
     array([1.3863, 0.6931, 0.    ])
     """
-    w = reals("weights", weights).astype(np.float64)
+    w = reals_in_float64("weights", weights)
     check_shares(w)
     return _entropy(w)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,7 +14,7 @@ from ropewalk.frequencies import Frequencies
 from ropewalk.frequencies._frequencies import DIGITS
 from ropewalk.frequencies._standard import one_axis
 from ropewalk.geometry._points import Squares, norms
-from ropewalk.properties._measurement import reals, rows_of_reals
+from ropewalk.properties._measurement import reals_in_float64, rows_of_reals
 
 BLOCK = 1 << 20  # numbers at a time
 
@@ -55,8 +54,8 @@ def closest_rows(table: ArrayLike, /) -> ClosestRows:
     Raises
     ------
     ValueError
-        If `table` has not two dimensions, has fewer than two rows, no columns or a value that is
-        not finite.
+        If `table` has not two dimensions, has fewer than two rows, no columns, a value that is not
+        finite, or an integer beyond 2**53 in size, which float64 would round.
     TypeError
         If `table` holds no such numbers.
 
@@ -277,8 +276,8 @@ def signal_to_noise(signal: ArrayLike, noise: ArrayLike, /) -> float:
     Parameters
     ----------
     signal, noise : array_like
-        Finite, of any shapes, not all of it 0; float64, float32 or float16, integers become
-        float64.
+        Finite, of any shapes, not all of it 0; float64, float32, float16 or bfloat16, integers
+        become float64.
 
     Returns
     -------
@@ -318,7 +317,7 @@ def signal_to_noise(signal: ArrayLike, noise: ArrayLike, /) -> float:
 
 def _decibels(name: str, values: ArrayLike) -> float:
     """Return the mean square in decibels, of which float64 may hold no number."""
-    array: NDArray[Any] = reals(name, values).astype(np.float64)
+    array = reals_in_float64(name, values)
     largest = float(np.abs(array).max())
     if not largest:
         msg = f"{name} must not be 0 everywhere"
