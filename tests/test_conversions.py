@@ -368,14 +368,14 @@ SMALL: dict[str, Callable[[], Any]] = {
     "entropy": lambda: rw.properties.entropy([1.0, 3e-323]),
     "signal_to_noise": lambda: rw.properties.signal_to_noise([1.0, 1e-200], [1.0]),
     "scores_by_distance": lambda: rw.properties.scores_by_distance(TINY, TINY, range(3)),
-    "area": lambda: rw.geometry.area([[0, 0], [1e-200, 0], [0, 1e-200]]),
+    "area": lambda: rw.geometry.area([[0, 0], [1e-200, 0], [0, 1e-200]]),  # type: ignore[arg-type]
     "distance_to_hull": lambda: rw.geometry.distance_to_hull([TINY], [[1e-200, 0], [0, 1e-200]]),
     "rotary_tables": lambda: rw.rotary_tables(1e-45, 4, angles="float32"),
     "rotate_by": lambda: rw.rotate_by(
         np.ones((2, 2), np.float32), np.array([[1e-300], [1e300]]), np.zeros((2, 1))
     ),
     "width": lambda: rw.geometry.width([[0, 0], [1, 0]], [1e-200, 1e200]),
-    "diameter": lambda: rw.geometry.diameter([[0, 0], [1e200, 1e-200]]),
+    "diameter": lambda: rw.geometry.diameter([[0, 0], [1e200, 1e-200]]),  # type: ignore[arg-type]
     "alibi": lambda: rw.bias.alibi([1e308, -1e308], 3),
     "multi_head_attention, sums": lambda: rw.multi_head_attention(
         [[1e308]],

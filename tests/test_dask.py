@@ -308,7 +308,7 @@ def test_what_is_recomputed_is_made_in_each_task_that_takes_it() -> None:
     query, key, value = (recorded(rows((60, 6)), 7, one) for one in made)
     turned = [rw.dask.rotate(x) for x in (query, key)]
     options: dict[str, Any] = {"causal": True, "window": (20, None)}
-    lazy = rw.dask.attention(*turned, value, **options, recompute=True)
+    lazy = rw.dask.attention(*turned, value, **options, recompute=True)  # type: ignore[call-arg]
     (planned,) = dask.optimize(lazy)
     names = {dask.utils.key_split(key) for key in planned.__dask_graph__()}
     found = lazy.compute()
@@ -358,7 +358,7 @@ def test_nothing_is_computed_before_it_is_asked_for() -> None:
     lazy = recorded(rows((60, 6)), 7, made)
     weights = dict.fromkeys(("query_weight", "key_weight", "value_weight"), rows((6, 6)))
     rw.dask.attention(rw.dask.rotate(lazy), lazy, lazy, mask=lazy[:, :1] > 0)
-    rw.dask.multi_head_attention(lazy, heads=3, **weights)
+    rw.dask.multi_head_attention(lazy, heads=3, **weights)  # type: ignore[arg-type]
     assert made == []
 
 

@@ -2,7 +2,7 @@
 
 from contextlib import suppress
 from importlib import import_module
-from types import ModuleType
+from typing import TYPE_CHECKING
 
 from ropewalk import frequencies
 from ropewalk._attention import (
@@ -84,12 +84,16 @@ __all__ = [
 _NEEDED = {"dask": "dask", "explorer": "anywidget", "plot": "matplotlib"}
 
 
-def __getattr__(name: str) -> ModuleType:
-    if name in {"articles", "bias", "geometry", "properties", *_NEEDED}:
-        # Loaded when first asked for.
-        return import_module(f"ropewalk.{name}")
-    msg = f"module 'ropewalk' has no attribute {name!r}"
-    raise AttributeError(msg)
+if TYPE_CHECKING:  # a checker that knew of __getattr__ would let every name pass
+    from ropewalk import articles, bias, dask, explorer, geometry, plot, properties  # noqa: F401
+else:
+
+    def __getattr__(name):
+        if name in {"articles", "bias", "geometry", "properties", *_NEEDED}:
+            # Loaded when first asked for.
+            return import_module(f"ropewalk.{name}")
+        msg = f"module 'ropewalk' has no attribute {name!r}"
+        raise AttributeError(msg)
 
 
 def __dir__() -> list[str]:

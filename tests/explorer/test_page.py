@@ -324,4 +324,4 @@ def test_every_text_of_the_page_has_a_japanese_one() -> None:
 
 def test_the_language_is_english_or_japanese() -> None:
     with pytest.raises(ValueError, match="lang must be one of 'en', 'ja', got 'fr'"):
-        rw.explorer.encoding(range(5), 8, lang="fr")
+        rw.explorer.encoding(range(5), 8, lang="fr")  # type: ignore[arg-type]

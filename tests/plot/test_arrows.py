@@ -145,7 +145,7 @@ def test_a_wrong_value_is_refused(ax: Axes, weights: Any, options: Any, message:
 
 def test_a_query_is_an_integer(ax: Axes) -> None:
     with pytest.raises(TypeError, match=r"query must be an integer, got 1\.0"):
-        rw.plot.attention_arrows(WEIGHTS, TOKENS, query=1.0, ax=ax)
+        rw.plot.attention_arrows(WEIGHTS, TOKENS, query=1.0, ax=ax)  # type: ignore[arg-type]
 
 
 def test_a_weight_stands_beside_its_own_key(ax: Axes) -> None:

@@ -31,7 +31,7 @@ def test_there_is_a_figure_for_every_one_that_the_ledger_names(
     moving = []
     for name, animation in rw.plot.article_animations().items():
         # One that was never drawn is warned of.
-        animation._init_draw()
+        animation._init_draw()  # type: ignore[attr-defined]
         moving.append(name)
     assert sorted([*figures, *moving]) == names
     assert moving == [
@@ -128,10 +128,11 @@ def test_integer_drowns_the_embedding(figures: dict[str, Figure]) -> None:
 def test_integer_moves_every_component_by_the_position() -> None:
     animations = rw.plot.article_animations("002")
     for animation in animations.values():
-        animation._init_draw()  # one that was never drawn is warned of
+        # One that was never drawn is warned of.
+        animation._init_draw()  # type: ignore[attr-defined]
     heights = []
     for frame in (0, 21):
-        bars, _ = animations["002_integer_moving"]._func(frame)
+        bars, _ = animations["002_integer_moving"]._func(frame)  # type: ignore[attr-defined]
         heights.append([path.vertices[2, 1] for path in bars.get_paths()])
     assert len(heights[0]) == 64
     np.testing.assert_allclose(np.subtract(heights[1], heights[0]), 252, rtol=1e-14)
@@ -139,11 +140,11 @@ def test_integer_moves_every_component_by_the_position() -> None:
 
 def test_axes_of_an_animation_stand_still() -> None:
     for name, animation in rw.plot.article_animations().items():
-        animation._init_draw()
-        (ax,) = animation._fig.axes
+        animation._init_draw()  # type: ignore[attr-defined]
+        (ax,) = animation._fig.axes  # type: ignore[attr-defined]
         place = ax.get_position().extents
-        animation._draw_frame(19)
-        animation._fig.draw_without_rendering()
+        animation._draw_frame(19)  # type: ignore[attr-defined]
+        animation._fig.draw_without_rendering()  # type: ignore[attr-defined]
         np.testing.assert_array_equal(ax.get_position().extents, place, err_msg=name)
         assert ax.get_position().width > 0.8  # of the figure
 

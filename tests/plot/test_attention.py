@@ -207,6 +207,16 @@ def test_weights_are_drawn_and_written() -> None:
     assert legend_of(ax) == ["exactly 0"]
 
 
+def test_heads_share_a_scale_that_ends_at_their_largest_weight() -> None:
+    heads = [[[0.75, 0.25]], [[0.5, 0.5]]]
+    panels = rw.plot.attention_weights(heads, ax=new_axes(2))
+    assert [panel.images[0].get_clim() for panel in panels] == [(0, 0.75)] * 2
+    alone = rw.plot.heatmap(heads[0], kind="attention", ax=new_axes()[0])
+    assert alone.images[0].get_clim() == panels[0].images[0].get_clim()
+    nothing = rw.plot.attention_weights([[0.0, 5e-324]], ax=new_axes())
+    nothing[0].figure.figure.draw_without_rendering()
+
+
 def test_there_is_no_legend_where_nothing_is_hatched() -> None:
     (ax,) = rw.plot.attention_weights([[0.5, 0.5]], ax=new_axes())
     assert legend_of(ax) == []
@@ -244,6 +254,49 @@ def test_values_are_written_only_where_they_can_be_read() -> None:
     assert len(many.texts) == 0
 
 
+WORDS = ["I", "understand", "mathematics", "tomorrow", "."]
+LONG = ["I", "an extraordinarily-long-token", "b", "c", "."]
+OF_WORDS = rw.attention_stages(*np.random.default_rng(5).normal(size=(3, 5, 8)), softcap=2.0)
+
+
+@pytest.mark.parametrize("tokens", [WORDS, LONG])
+@pytest.mark.parametrize("size", [None, (6.0, 9.0), (16.0, 24.0)])
+def test_written_values_fit_the_cells_that_labels_leave(
+    tokens: list[str], size: tuple[float, float] | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = size and list(Figure(size, layout="constrained").subplots(3, 2).flat[:5])
+    panels = rw.plot.attention_stages(OF_WORDS, tokens=tokens, ax=given)
+    drawn: list[Text] = []
+    monkeypatch.setattr(Text, "draw", lambda self, _: drawn.append(self))
+    panels[0].figure.figure.draw_without_rendering()
+    values = [(panel, text) for panel in panels for text in panel.texts if text in drawn]
+    assert len(values) >= (0 if size and size[0] == 6 else 100)
+    for panel, text in values:
+        box, cells = text.get_window_extent(), panel.get_window_extent()
+        queries, keys = np.asarray(panel.images[0].get_array()).shape
+        assert float(text.get_fontsize()) >= 7
+        assert box.width < cells.width / keys
+        assert box.height < cells.height / queries
+
+
+@pytest.mark.parametrize("tokens", [WORDS, LONG])
+@pytest.mark.parametrize("maps", ["stages", "a head", "heads", "masks"])
+def test_long_tokens_leave_room_for_the_maps(tokens: list[str], maps: str) -> None:
+    heads = np.stack([OF_WORDS.weights] * 8)
+    panels = {
+        "stages": lambda: rw.plot.attention_stages(OF_WORDS, tokens=tokens),
+        "a head": lambda: rw.plot.attention_weights(heads[0], tokens=tokens),
+        "heads": lambda: rw.plot.attention_weights(heads, tokens=tokens),
+        "masks": lambda: rw.plot.attention_mask(heads > 0.2, tokens=tokens),
+    }[maps]()
+    figure = plt.gcf()
+    figure.draw_without_rendering()  # a map without room would be a warning
+    assert min(min(panel.get_window_extent().size) for panel in panels) > figure.dpi
+    whole = figure.get_tightbbox()
+    assert min(whole.x0, whole.y0) >= 0
+    assert (whole.max <= figure.get_size_inches() + 0.01).all()
+
+
 def test_heads_are_a_grid_with_one_bar_of_colours() -> None:
     weights = np.full((4, 2, 2), 0.5)
     panels = rw.plot.attention_weights(weights, tokens="ab")
@@ -269,7 +322,7 @@ def test_many_heads_are_smaller_on_one_scale_and_their_titles_fit(heads: int, co
     figure = plt.gcf()
     figure.draw_without_rendering()
     assert len({round(panel.get_window_extent().x0) for panel in panels}) == columns
-    assert {panel.images[0].get_clim() for panel in panels} == {(0, 1)}
+    assert {panel.images[0].get_clim() for panel in panels} == {(0, 1 / 12)}
     assert len(figure.axes) == heads + 1
     for left, right in itertools.pairwise(panels[-columns:]):
         assert left.title.get_window_extent().x1 < right.title.get_window_extent().x0
@@ -400,7 +453,7 @@ def test_lines_part_the_cells_of_small_masks() -> None:
 def test_the_legend_has_the_colour_and_the_hatch_of_the_cells() -> None:
     (ax,) = rw.plot.attention_mask(MASK, ax=new_axes())
     sees, masked = ax.figure.legends[0].get_patches()
-    assert ax.images[0].to_rgba(1.0) == pytest.approx(sees.get_facecolor())
+    assert ax.images[0].to_rgba(1.0) == pytest.approx(sees.get_facecolor())  # type: ignore[arg-type]
     assert masked.get_hatch() == ax.patch.get_hatch()
     assert not sees.get_hatch()
 
@@ -409,7 +462,7 @@ def test_masks_of_several_shapes_stand_side_by_side() -> None:
     masks = {"upper left": rw.bias.causal_mask(3, 5, offset=0), "square": MASK}
     panels = rw.plot.attention_mask(masks)
     assert [panel.get_title() for panel in panels] == list(masks)
-    assert [panel.images[0].get_array().shape for panel in panels] == [(3, 5), (3, 3)]
+    assert [panel.images[0].get_array().shape for panel in panels] == [(3, 5), (3, 3)]  # type: ignore[union-attr]
     assert all(panel.yaxis.label.get_visible() for panel in panels)
 
 
@@ -453,13 +506,13 @@ def test_zero_is_white_and_scores_share_a_scale() -> None:
     images = [panel.images[0] for panel in panels]
     reach = 5.0  # of query 1 and key 0, whose product is 0
     assert images[0].get_clim() == images[1].get_clim() == (-reach, reach)
-    assert images[2].get_clim() == (0, 1)
+    assert images[2].get_clim() == (0, stages.weights.max())
     largest = float(np.abs(stages.output).max())
     assert images[3].get_clim() == (-largest, largest)
-    assert luminance(images[0].to_rgba(0.0)) > 0.9
-    red, _, blue, _ = images[0].to_rgba(reach)
+    assert luminance(images[0].to_rgba(0.0)) > 0.9  # type: ignore[arg-type]
+    red, _, blue, _ = images[0].to_rgba(reach)  # type: ignore[arg-type]
     assert red > 2 * blue
-    red, _, blue, _ = images[0].to_rgba(-reach)
+    red, _, blue, _ = images[0].to_rgba(-reach)  # type: ignore[arg-type]
     assert blue > 2 * red
 
 

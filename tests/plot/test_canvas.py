@@ -291,10 +291,39 @@ def test_far_positions_are_told_apart_in_animations() -> None:
         assert "position 1000002" in _texts(ax)
 
 
+def test_far_positions_are_numbered_in_full_on_every_axis() -> None:
+    table = rw.sinusoidal_encoding(FAR, 2)
+    for draw in (
+        partial(rw.plot.path, table, positions=FAR),
+        partial(rw.plot.rotation, table, positions=FAR),
+        partial(rw.plot.position_kernel, FAR, [1.0, 2.0, 3.0]),
+        partial(rw.plot.score_by_distance, [1.0, 0.0], [1.0, 0.0], FAR),
+    ):
+        figure = Figure()
+        draw(ax=figure.add_subplot())
+        figure.draw_without_rendering()
+        axes = [axis for ax in figure.axes for axis in (ax.xaxis, ax.yaxis)]
+        assert {axis.get_offset_text().get_text() for axis in axes} == {""}, draw
+        said = {label.get_text() for axis in axes for label in axis.get_ticklabels()}
+        assert "1000001" in said, draw
+
+
 def test_numbers_are_whole_or_of_fifteen_digits() -> None:
     given = [0.0, -3.0, 2.0**53, 0.1, 0.1 + 0.2, 1e300]
-    said = ["0", "-3", "9007199254740992", "0.1", "0.3", "1e+300"]
+    said = ["0", "\N{MINUS SIGN}3", "9007199254740992", "0.1", "0.3", "1e+300"]
     assert [_canvas.number(value) for value in given] == said
+
+
+@pytest.mark.parametrize("unicode", [False, True])
+def test_a_minus_is_that_of_the_axes(unicode: bool) -> None:
+    minus = "\N{MINUS SIGN}" if unicode else "-"
+    with mpl.rc_context({"axes.unicode_minus": unicode}):
+        assert _canvas.number(-0.5) == f"{minus}0.5"
+        assert _canvas.factor(_canvas.number(-3)) == f"({minus}3)"
+        ax = rw.plot.heatmap([[-1.0, -0.5]], ax=Figure().add_subplot())
+        assert [text.get_text() for text in ax.texts] == [f"{minus}1.00", f"{minus}0.50"]
+        table = rw.plot.number_table([[-0.25]], positions=[-2], ax=Figure().add_subplot())
+        assert {f"{minus}2", f"{minus}0.2500"} <= set(_texts(table))
 
 
 def test_long_names_stand_below_each_other(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,5 +1,6 @@
 """Pairs as hands of clocks."""
 
+import itertools
 import math
 
 import numpy as np
@@ -22,7 +23,7 @@ def test_hands_point_at_cosine_and_sine(ax: Axes) -> None:
     for hand, line in enumerate(ax.lines):
         pair, position = divmod(hand, 3)
         centre = np.array(circles[pair].center)
-        root, tip = np.transpose(line.get_data())
+        root, tip = np.transpose(line.get_data())  # type: ignore[arg-type]
         angle = position / 100**pair
         np.testing.assert_allclose(root, centre, atol=1e-15)
         np.testing.assert_allclose(tip - centre, [math.cos(angle), math.sin(angle)], atol=1e-15)
@@ -39,7 +40,7 @@ def test_labels_are_the_positions_given(ax: Axes) -> None:
     rw.plot.clock_hands(
         rw.sinusoidal_encoding(positions, 2), positions=positions, labels=["fast"], ax=ax
     )
-    assert [text.get_text() for text in ax.texts] == ["-1", "0.5", "10", "fast"]
+    assert [text.get_text() for text in ax.texts] == ["\N{MINUS SIGN}1", "0.5", "10", "fast"]
 
 
 def test_a_clock_needs_whole_pairs(ax: Axes) -> None:
@@ -55,7 +56,22 @@ def test_in_the_stored_order_hands_run_clockwise_from_the_top(ax: Axes) -> None:
 
 def test_an_unknown_order_is_refused(ax: Axes) -> None:
     with pytest.raises(ValueError, match="order must be one of 'sin-cos', 'cos-sin', got 'sin'"):
-        rw.plot.clock_hands(np.zeros((2, 2)), order="sin", ax=ax)
+        rw.plot.clock_hands(np.zeros((2, 2)), order="sin", ax=ax)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("first", [0, 10**6])
+@pytest.mark.parametrize("hands", [10, 12, 15])
+@pytest.mark.parametrize("pairs", [2, 5])
+def test_labels_of_hands_are_apart(hands: int, pairs: int, first: int) -> None:
+    positions = range(first, first + hands)
+    table = rw.sinusoidal_encoding(positions, 2 * pairs)
+    ax = rw.plot.clock_hands(table, positions=positions)
+    ax.figure.figure.draw_without_rendering()
+    # As elsewhere, two pixels less on every side: boxes are larger than the letters in them.
+    boxes = [text.get_window_extent().padded(-2) for text in ax.texts]
+    assert len(boxes) > 2 * pairs  # a title a clock, and a label of a hand at the least
+    for one, other in itertools.combinations(boxes, 2):
+        assert not one.overlaps(other)
 
 
 def test_more_than_four_clocks_stand_in_rows(ax: Axes) -> None:

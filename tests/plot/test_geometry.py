@@ -145,6 +145,20 @@ def test_an_unknown_language_is_refused(draw: str) -> None:
 # Triangles and projections
 
 
+@pytest.mark.parametrize(
+    ("across", "up"), [(4, 3), (1, 3), (1, 5), (1, 9), (1, 40), (5, 1), (9, 1)]
+)
+def test_the_marks_of_a_right_triangle_are_apart(across: float, up: float) -> None:
+    ax = rw.plot.right_triangle(across, up)
+    ax.figure.figure.draw_without_rendering()
+    (mark,) = ax.lines
+    (theta,) = (text for text in ax.texts if text.get_text() == "θ")
+    assert np.ptp(mark.get_xydata(), axis=0).max() <= min(across, up) / 4
+    others = [text.get_window_extent() for text in ax.texts if text is not theta]
+    for box in (mark.get_window_extent(), *others):
+        assert not theta.get_window_extent().padded(-2).overlaps(box)
+
+
 def test_a_right_triangle_has_the_sides_that_it_says(ax: Axes) -> None:
     rw.plot.right_triangle(12, 5.0, ax=ax)
     for patch in ax.patches[:2]:
@@ -163,7 +177,7 @@ def test_sides_are_positive_lengths(ax: Axes, name: str) -> None:
         with pytest.raises(ValueError, match=exactly(message)):
             rw.plot.right_triangle(*(sides | {name: length}).values(), ax=ax)
     with pytest.raises(TypeError, match=f"{name} must be a real number, got '1'"):
-        rw.plot.right_triangle(*(sides | {name: "1"}).values(), ax=ax)
+        rw.plot.right_triangle(*(sides | {name: "1"}).values(), ax=ax)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("draw", [rw.plot.projection, rw.plot.inner_product])
@@ -328,13 +342,13 @@ def test_matrices_that_do_not_fit_are_refused(ax: Axes) -> None:
     for name in ("row", "column"):
         message = f"{name} must be an integer from 0 to 1, got 2"
         with pytest.raises(ValueError, match=exactly(message)):
-            draw(SHEAR, SHEAR, **{name: 2})
+            draw(SHEAR, SHEAR, **{name: 2})  # type: ignore[arg-type]
         with pytest.raises(TypeError, match=f"{name} must be an integer, got 0.5"):
-            draw(SHEAR, SHEAR, **{name: 0.5})
+            draw(SHEAR, SHEAR, **{name: 0.5})  # type: ignore[arg-type]
     with pytest.raises(ValueError, match=exactly("labels must be 3 strings, got 2")):
         draw(SHEAR, SHEAR, labels=["A", "B"])
     with pytest.raises(ValueError, match=exactly("b must be finite, got nan")):
-        draw(SHEAR, [[math.nan], [1]])
+        draw(SHEAR, [[math.nan], [1]])  # type: ignore[arg-type]
     assert not ax.texts
 
 
@@ -442,7 +456,7 @@ def test_points_bear_the_numbers_or_the_names_of_their_tokens(pair: list[Axes]) 
 @pytest.mark.parametrize("place", [[[1.0, 2.0]], [[1.0, 2.0]] * 3, [[0.0, 0.0], [1.0, 1.0]]])
 def test_polygons_without_an_inside_are_drawn(pair: list[Axes], place: Any) -> None:
     panels = rw.plot.polygon_contraction(place, place, ax=pair)
-    panels[0].figure.draw_without_rendering()
+    panels[0].figure.draw_without_rendering()  # type: ignore[union-attr]
     assert all(text.endswith("area 0") for text in legend_of(panels[0]))
 
 

@@ -307,7 +307,7 @@ def test_an_animation_speaks_japanese(ax: Axes, monkeypatch: pytest.MonkeyPatch)
     assert [title for title, _ in frames] == ["位置 0", "位置 1"]
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("次元", "値")
     with pytest.raises(ValueError, match="lang must be one of 'en', 'ja', got 'fr'"):
-        rw.plot.moving_vector(np.eye(2), ax=ax, lang="fr")
+        rw.plot.moving_vector(np.eye(2), ax=ax, lang="fr")  # type: ignore[arg-type]
 
 
 def test_a_table_that_cannot_move_is_refused(ax: Axes) -> None:

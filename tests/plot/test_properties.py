@@ -93,7 +93,7 @@ def test_labels_are_japanese_where_a_font_is_installed(
     wanted = {
         "scorecard": {"整数", "一意", "定義なし"},
         "long_term_decay": {"上界", "距離 (トークン)", "距離 4 で初めて負"},
-        "temperature": {"最大の重み", "スコアの倍率", "one"},
+        "temperature": {"最大の重み", "スコアのスケール", "one"},
         "scale_law": {"分散", "q · k の分散"},
     }
     assert wanted[name] <= set(texts)
@@ -145,10 +145,10 @@ def test_a_whole_card_fits_in_six_hundred_pixels() -> None:
         inside, box = text.get_window_extent(), cell.get_window_extent()
         assert box.x0 < inside.x0 < inside.x1 < box.x1
         assert box.y0 < inside.y0 < inside.y1 < box.y1
-        assert text.get_fontsize() >= 8
+        assert text.get_fontsize() >= 8  # type: ignore[operator]
     for label in ax.get_yticklabels():
         assert label.get_window_extent().x0 >= 0
-    plt.close(ax.figure)
+    plt.close(ax.figure)  # type: ignore[arg-type]
 
 
 # Long-term decay
@@ -161,7 +161,7 @@ def test_decay_shows_the_bound_its_octaves_and_the_first_negative(panels: list[A
     np.testing.assert_array_equal(curve.get_xdata(), DISTANCES)
     np.testing.assert_array_equal(heights(curve), BOUND)
     # In the middle of what distances there are of an octave, on the axis as it is drawn.
-    np.testing.assert_allclose(means.get_xdata(), [1, np.sqrt(2 * 3), np.sqrt(4 * 5), 9])
+    np.testing.assert_allclose(means.get_xdata(), [1, np.sqrt(2 * 3), np.sqrt(4 * 5), 9])  # type: ignore[arg-type]
     np.testing.assert_array_equal(heights(means), [9, 7, 4, 2])
     zero, cosine, mark = drawn[1].lines
     np.testing.assert_array_equal(heights(zero), [0, 0])
@@ -251,11 +251,11 @@ def test_the_scale_law_shows_both_variances_on_their_lines(ax: Axes) -> None:
 
 def test_what_is_no_result_is_refused() -> None:
     with pytest.raises(TypeError, match=r"^card must be a Scorecard, got dict$"):
-        rw.plot.scorecard({})
+        rw.plot.scorecard({})  # type: ignore[arg-type]
     with pytest.raises(TypeError, match=r"^measured must be a Temperature, got list$"):
-        rw.plot.temperature([])
+        rw.plot.temperature([])  # type: ignore[arg-type]
     with pytest.raises(TypeError, match=r"^law must be a ScaleLaw, got Temperature$"):
-        rw.plot.scale_law(MEASURED)
+        rw.plot.scale_law(MEASURED)  # type: ignore[arg-type]
 
 
 def test_axes_and_labels_must_be_as_many_as_needed(panels: list[Axes]) -> None:
@@ -264,4 +264,4 @@ def test_axes_and_labels_must_be_as_many_as_needed(panels: list[Axes]) -> None:
     with pytest.raises(ValueError, match=r"^labels must be 2 strings, got 1$"):
         rw.plot.temperature(MEASURED, labels=["one"], ax=panels)
     with pytest.raises(ValueError, match=r"^lang must be one of 'en', 'ja', got 'fr'$"):
-        rw.plot.scorecard(CARD, lang="fr")
+        rw.plot.scorecard(CARD, lang="fr")  # type: ignore[arg-type]

@@ -176,7 +176,7 @@ def test_a_table_that_does_not_fit_is_refused(ax: Axes) -> None:
     with pytest.raises(ValueError, match="labels must be 2 strings, got 1"):
         rw.plot.rotation(np.ones((2, 4)), labels=["one"], ax=ax)
     with pytest.raises(ValueError, match="pairing must be one of 'interleaved', 'half', got 'neo'"):
-        rw.plot.rotation(np.ones((2, 4)), pairing="neo", ax=ax)
+        rw.plot.rotation(np.ones((2, 4)), pairing="neo", ax=ax)  # type: ignore[arg-type]
 
 
 # Scores
@@ -335,5 +335,5 @@ def test_a_row_that_is_not_finite_leaves_the_others(odd: float) -> None:
     (first, _), others = rw.plot.rotation(table).collections, np.arange(6) != 2
     table[2, 0] = odd
     (again, _) = rw.plot.rotation(table).collections
-    for one, other in ((first.U, again.U), (first.V, again.V)):
+    for one, other in ((first.U, again.U), (first.V, again.V)):  # type: ignore[attr-defined]
         np.testing.assert_allclose(np.asarray(other)[others], np.asarray(one)[others])

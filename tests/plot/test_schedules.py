@@ -123,7 +123,7 @@ def test_schedules_have_names(ax: Axes) -> None:
 def test_schedules_are_frequencies(ax: Axes) -> None:
     schedules = {"standard": standard(8).radians}
     with pytest.raises(TypeError, match="Frequencies, got ndarray for 'standard'"):
-        rw.plot.wavelengths(schedules, ax=ax)
+        rw.plot.wavelengths(schedules, ax=ax)  # type: ignore[arg-type]
 
 
 def test_no_schedule_is_refused(ax: Axes) -> None:
@@ -139,7 +139,7 @@ def test_a_trained_length_is_positive(ax: Axes, length: int) -> None:
 
 def test_a_trained_length_is_an_integer(ax: Axes) -> None:
     with pytest.raises(TypeError, match=r"trained_length must be an integer, got 4096\.0"):
-        rw.plot.wavelengths({"standard": standard(8)}, trained_length=4096.0, ax=ax)
+        rw.plot.wavelengths({"standard": standard(8)}, trained_length=4096.0, ax=ax)  # type: ignore[arg-type]
 
 
 def test_a_refusal_draws_nothing(ax: Axes) -> None:
@@ -150,4 +150,4 @@ def test_a_refusal_draws_nothing(ax: Axes) -> None:
 
 def test_an_unknown_language_is_refused(ax: Axes) -> None:
     with pytest.raises(ValueError, match="lang must be one of 'en', 'ja', got 'fr'"):
-        rw.plot.wavelengths({"standard": standard(8)}, ax=ax, lang="fr")
+        rw.plot.wavelengths({"standard": standard(8)}, ax=ax, lang="fr")  # type: ignore[arg-type]

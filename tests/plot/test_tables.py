@@ -171,7 +171,7 @@ def test_queries_name_the_keys_too_where_these_are_as_many(ax: Axes) -> None:
     assert named(ax) == (TOKENS, TOKENS)
     for values, kind in ((WEIGHTS, "matrix"), (WEIGHTS, "encoding"), (np.eye(3, 4), "attention")):
         other: Any = Figure().add_subplot()
-        rw.plot.heatmap(values, kind=kind, rows=TOKENS, ax=other)
+        rw.plot.heatmap(values, kind=kind, rows=TOKENS, ax=other)  # type: ignore[arg-type]
         assert sorted(names == TOKENS for names in named(other)) == [False, True]
 
 
@@ -189,7 +189,7 @@ def test_heatmap_names_the_positions_of_an_encoding_by_tokens(ax: Axes) -> None:
     assert named(ax) == (TOKENS, list("abcd"))
     assert list(ax.get_xticks()) == [5, 6, 7]
     assert list(ax.get_yticks()) == [1, 2, 3, 4]
-    assert written(ax)[6, 1] == "-0.28"  # sin 6 = -0.2794...
+    assert written(ax)[6, 1] == "\N{MINUS SIGN}0.28"  # sin 6 = -0.2794...
 
 
 def test_heatmap_names_every_dimension_where_there_is_room(ax: Axes) -> None:
@@ -272,7 +272,13 @@ def test_logarithmic_colours_of_signed_values_are_symmetric(ax: Axes) -> None:
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(0.0212, "0.021"), (0.256, "0.26"), (2.5, "2.50"), (25.25, "25.2"), (1e-7, "1e-07")],
+    [
+        (0.0212, "0.021"),
+        (0.256, "0.26"),
+        (2.5, "2.50"),
+        (25.25, "25.2"),
+        (1e-7, "1e\N{MINUS SIGN}07"),
+    ],
 )
 def test_written_values_have_two_digits_at_the_least(ax: Axes, value: float, text: str) -> None:
     rw.plot.heatmap([[value]], ax=ax)
@@ -360,7 +366,7 @@ def test_number_table_writes_a_row_a_position(ax: Axes) -> None:
         ["t (position)", *names],
         ["0", "0.0000", "1.0000", "0.0000", "1.0000"],
         ["1", "0.8415", "0.5403", "0.0100", "1.0000"],
-        ["2", "0.9093", "-0.4161", "0.0200", "0.9998"],
+        ["2", "0.9093", "\N{MINUS SIGN}0.4161", "0.0200", "0.9998"],
     ]
 
 

@@ -35,6 +35,21 @@ def test_waves_draw_every_column(ax: Axes) -> None:
         np.testing.assert_array_equal(curve.get_ydata(), table[:, i])
 
 
+@pytest.mark.parametrize("first", [0, 10**6, 10**12])
+@pytest.mark.parametrize("draw", [rw.plot.waves, rw.plot.heatmap])
+def test_whole_positions_are_numbered_in_full(ax: Axes, draw: Any, first: int) -> None:
+    positions = range(first, first + 20)
+    draw(rw.sinusoidal_encoding(positions, 4), positions=positions, ax=ax)
+    ax.figure.figure.draw_without_rendering()
+    assert ax.xaxis.get_offset_text().get_text() == ""
+    said = [
+        int(label.get_text())
+        for label in ax.get_xticklabels()
+        if label.get_text()[0] != "\N{MINUS SIGN}"
+    ]
+    assert len({*said} & {*positions}) >= 2
+
+
 def test_waves_mark_whole_positions_only(ax: Axes) -> None:
     positions = np.arange(9) / 4
     rw.plot.waves(rw.sinusoidal_encoding(positions, 4), positions=positions, ax=ax)
@@ -70,7 +85,7 @@ def test_sine_counts_in_multiples_of_pi(ax: Axes) -> None:
     x = np.linspace(-np.pi, 2 * np.pi, 101)
     rw.plot.sine(x, np.sin(x), period=2 * np.pi, ax=ax)
     labels = [text.get_text() for text in ax.get_xticklabels()]
-    assert labels[1:-1] == ["-π", "0", "π", "2π"]
+    assert labels[1:-1] == ["\N{MINUS SIGN}π", "0", "π", "2π"]
 
 
 def test_sine_refuses_curves_of_two_lengths(ax: Axes) -> None:

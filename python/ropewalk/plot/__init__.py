@@ -2,7 +2,8 @@
 
 Every function draws what it is given into `ax` or into a new figure, and returns the Axes; none
 shows a window or changes a setting. ``lang="ja"`` gives Japanese labels where a Japanese font is
-installed, and English ones elsewhere.
+installed, and English ones elsewhere. `inner_product`, `matrix_product` and `projection` have no
+`lang`: they write symbols and numbers alone.
 """
 
 try:

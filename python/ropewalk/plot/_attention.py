@@ -24,6 +24,8 @@ from ropewalk.plot._maps import AROUND_ZERO, FROM_ZERO, HATCHED
 Map = tuple[Words, NDArray[Any]]  # its title, and its values: queries down, keys across
 
 FLAT = 0.4  # height of a map in its widths, from which on a colour bar has room for five ticks
+BESIDE = 1.2  # maps in a row, and names: bars of colours and a label (inches)
+BELOW = 0.3  # a map, which names take before a figure is higher (inches)
 SEES = ListedColormap([COLOURS[0]])
 
 
@@ -38,8 +40,9 @@ def attention_weights(
 ) -> list[Axes]:
     """Heat maps of attention weights, queries down and keys across.
 
-    Cells show their values where these are legible. Weights of exactly 0, as masked keys have, are
-    hatched. Where cells are too many to be told apart, the largest of a block is shown.
+    Colours go from 0 to the largest weight of all maps. Cells show their values where these are
+    legible. Weights of exactly 0, as masked keys have, are hatched. Where cells are too many to be
+    told apart, the largest of a block is shown.
 
     Parameters
     ----------
@@ -92,11 +95,12 @@ def attention_weights(
     maps = _titled_maps("weights", weights, as_weights, lang)
     names = [_names(values.shape, tokens, key_tokens) for _, values in maps]
     panels = _canvas.panels(
-        ax, len(maps), lang, lambda: _panels([values.shape for _, values in maps])
+        ax, len(maps), lang, lambda: _panels([values.shape for _, values in maps], names)
     )
     _canvas.check_one_figure(panels)
+    colours = Normalize(0, _maps.reach(*(values for _, values in maps)))
     for panel, (title, values), name in zip(panels, maps, names, strict=True):
-        image = _maps.draw(panel, values, values == 0, FROM_ZERO, Normalize(0, 1))
+        image = _maps.draw(panel, values, values == 0, FROM_ZERO, colours)
         _label(panel, title, name, lang)
     panels[0].figure.colorbar(image, ax=panels, ticks=_maps.few_ticks(5))
     if any((values == 0).any() for _, values in maps):
@@ -115,9 +119,10 @@ def attention_stages(
 ) -> list[Axes]:
     """Stages of attention side by side: scores, biased scores, weights and output.
 
-    Blue is below zero and red above. Masked keys are hatched, cells show their values where these
-    are legible, and values that are not finite are grey. Where cells are too many to be told apart,
-    their colours are mixed, and of weights the largest of a block is shown.
+    Blue is below zero and red above; colours of weights go from 0 to the largest. Masked keys are
+    hatched, cells show their values where these are legible, and values that are not finite are
+    grey. Where cells are too many to be told apart, their colours are mixed, and of weights the
+    largest of a block is shown.
 
     Parameters
     ----------
@@ -182,12 +187,15 @@ def attention_stages(
     names = _names(stages.scores.shape, tokens, key_tokens)
     masked = stages.biased == -np.inf
     shapes = [masked.shape] * len(maps)
-    panels = _canvas.panels(ax, len(maps), lang, lambda: _panels(shapes, most=2, alike=False))
+    panels = _canvas.panels(
+        ax, len(maps), lang, lambda: _panels(shapes, [names], most=2, alike=False)
+    )
     for panel, (stage, stored) in zip(panels, maps.items(), strict=True):
         values = stored.astype(np.float64)
         hidden = masked if stage in {"biased", "weights"} else np.zeros(values.shape, np.bool_)
         if stage == "weights":
-            image = _maps.draw(panel, values, hidden, FROM_ZERO, Normalize(0, 1))
+            norm = Normalize(0, _maps.reach(values))
+            image = _maps.draw(panel, values, hidden, FROM_ZERO, norm)
         else:
             reach = _maps.reach(*scores.values()) if stage in scores else _maps.reach(values)
             norm = Normalize(-reach, reach)
@@ -264,7 +272,7 @@ def attention_mask(
     maps = _titled_maps("mask", mask, partial(checked_mask, hint=""), lang)
     names = [_names(values.shape, tokens, key_tokens) for _, values in maps]
     panels = _canvas.panels(
-        ax, len(maps), lang, lambda: _panels([values.shape for _, values in maps])
+        ax, len(maps), lang, lambda: _panels([values.shape for _, values in maps], names)
     )
     for panel, (title, values), name in zip(panels, maps, names, strict=True):
         _maps.draw(panel, values.astype(np.float64), ~values, SEES, Normalize(0, 1), annotate=False)
@@ -314,6 +322,7 @@ def _names(
 
 def _panels(
     shapes: Sequence[tuple[int, ...]],
+    names: Sequence[tuple[Words, Words]],
     *,
     most: int | None = None,
     alike: bool = True,
@@ -321,22 +330,31 @@ def _panels(
     """Return as many Axes as there are maps; new ones stand in rows of at most so many.
 
     Three stand in a row unless told, four where there are more than nine, and then eight.
-    Only the outer sides of a grid are labelled where maps are alike and have one shape.
+    Only the outer sides of a grid are labelled where maps have one shape, and below them all where
+    what lies across is not alike. The figure is larger where names are long.
     """
     count = len(shapes)
     most = most or (3 if count <= 9 else 4 if count <= 16 else 8)
     rows = ceil(count / most)
     columns = ceil(count / rows)
-    width = _canvas.WIDTH / columns
-    height = 0.4 + min(3.2, max(0.8, 0.75 * width * max(map(_maps.box, shapes))))
-    size = (_canvas.WIDTH, 0.6 + rows * height)
+    one_shape = len(set(shapes)) == 1
+    tallest = max(map(_maps.box, shapes))
+    side = min(3.2, max(0.8, 0.75 * _canvas.WIDTH / columns * tallest))
+    beside, below = (max(map(_maps.length, those)) for those in zip(*names, strict=True))
+    width = columns * min(side / tallest, 0.75 * _canvas.WIDTH / columns) + BESIDE
+    width += beside * (1 if one_shape else columns)
+    height = 0.6 + rows * (0.4 + side)
+    height += max(0.0, below - BELOW) * (
+        1 + (count < rows * columns) if one_shape and alike else rows
+    )
+    size = (max(_canvas.WIDTH, width), height)
     _, grid = plt.subplots(rows, columns, figsize=size, layout="compressed", squeeze=False)
     for spare in grid.flat[count:]:
         spare.remove()
     panels = list(grid.flat[:count])
-    if alike and len(set(shapes)) == 1:
+    if one_shape:
         for place, panel in enumerate(panels):
-            left, bottom = place % columns == 0, place + columns >= count
+            left, bottom = place % columns == 0, not alike or place + columns >= count
             panel.tick_params(labelleft=left, labelbottom=bottom)
             panel.yaxis.label.set_visible(left)
             panel.xaxis.label.set_visible(bottom)

@@ -15,7 +15,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import Formatter, MaxNLocator, ScalarFormatter
 from numpy.typing import ArrayLike, NDArray
 
 from ropewalk import _arrays, _options
@@ -131,7 +131,7 @@ JAPANESE = {
     "first below 0 at {}": "距離 {} で初めて負",
     "keys attended to": "注意を向けるキーの数",
     "largest weight": "最大の重み",
-    "scale of the scores": "スコアの倍率",
+    "scale of the scores": "スコアのスケール",
     "D (width of queries and keys)": "D (クエリとキーの次元)",
     "variance": "分散",
     "variance of q · k": "q · k の分散",
@@ -276,12 +276,13 @@ def bold(font: Words) -> str:
 
 def number(value: float) -> str:
     """Return a position or a distance as text, which no other one has."""
-    return f"{value:.0f}" if value == round(value) and abs(value) <= 2**53 else f"{value:.15g}"
+    whole = value == round(value) and abs(value) <= 2**53
+    return Formatter.fix_minus(f"{value:.0f}" if whole else f"{value:.15g}")
 
 
 def factor(number: str) -> str:
     """Return a number as a product shows it: in parentheses where it is negative."""
-    return f"({number})" if number.startswith("-") else number
+    return f"({number})" if number.startswith(("-", "\N{MINUS SIGN}")) else number
 
 
 def curves(ax: Axes, at: NDArray[Any], rows: NDArray[Any], names: list[Words] | None) -> None:
@@ -294,6 +295,7 @@ def curves(ax: Axes, at: NDArray[Any], rows: NDArray[Any], names: list[Words] | 
         drawn += ax.plot(at, row, color=colour, linestyle=line, linewidth=0.9, marker=dot)
     if names is not None:
         legend(ax, drawn, names)
+    count_positions(ax, at)
     open_frame(ax)
 
 
@@ -321,7 +323,21 @@ def legend(ax: Axes, curves: Sequence[Line2D], names: Sequence[Words]) -> None:
 
 def whole_numbers(count: int | Literal["auto"] = "auto") -> MaxNLocator:
     """Return ticks at whole numbers, though there be one alone."""
-    return MaxNLocator(count, integer=True, min_n_ticks=1)
+    return MaxNLocator(count, integer=True, min_n_ticks=1, steps=[1, 2, 5, 10])
+
+
+def in_full() -> ScalarFormatter:
+    """Return a format of ticks that writes far numbers out, without an offset or a factor."""
+    formatter = ScalarFormatter(useOffset=False)
+    formatter.set_scientific(False)
+    return formatter
+
+
+def count_positions(ax: Axes, at: NDArray[Any]) -> None:
+    """Show positions across in full, at whole numbers where all of them are whole."""
+    ax.xaxis.set_major_formatter(in_full())
+    if (at == np.round(at)).all():
+        ax.xaxis.set_major_locator(whole_numbers())
 
 
 def dimensions(count: int, lang: Lang) -> list[Words]:

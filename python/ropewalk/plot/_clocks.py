@@ -8,6 +8,8 @@ from typing import Any, get_args
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import Circle
+from matplotlib.text import Text
+from matplotlib.transforms import Bbox
 from numpy.typing import ArrayLike, NDArray
 
 from ropewalk import _options
@@ -20,6 +22,8 @@ IN_A_ROW = 4
 BETWEEN_CENTRES = 3.2  # in radii
 BETWEEN_ROWS = 3.6
 SAME_LABEL = 0.25  # tips nearer than this share a label
+
+_Label = tuple[range, Text]  # of which hands
 
 
 def clock_hands(
@@ -36,7 +40,8 @@ def clock_hands(
 
     Hands point at (cos, sin), although the sine is stored first: they start at the right and turn
     counterclockwise, as angles do. In the order sin-cos they point at what is stored: they start at
-    the top and turn clockwise, the mirror image. Positions whose hands lie together share a label.
+    the top and turn clockwise, the mirror image. Positions whose hands lie together share a label,
+    and where a label has no room it is left out.
 
     Parameters
     ----------
@@ -94,34 +99,71 @@ def clock_hands(
     titles = _canvas.own_words(labels, default, lang)
     rows = -(-pairs // IN_A_ROW)
     ax = _canvas.axes(ax, 3.4 if rows == 1 else 1.7 * rows, lang)
+    clocks = []
     for pair in range(pairs):
         row, place = divmod(pair, IN_A_ROW)
         centre = np.array([BETWEEN_CENTRES * place, -BETWEEN_ROWS * row])
         tips = values[:, 2 * pair : 2 * pair + 2][:, across_and_up]
-        _draw_clock(ax, centre, tips, at, COLOURS[pair % len(COLOURS)])
-        ax.text(centre[0], centre[1] - 1.5, "", **_canvas.CENTRED).set(**titles[pair])
+        _draw_clock(ax, centre, tips, COLOURS[pair % len(COLOURS)])
+        clocks.append((centre, tips))
     ax.set_aspect("equal")
     ax.set_axis_off()
+    ax.apply_aspect()  # labels can be measured from here on
+    named: list[_Label] = []
+    for (centre, tips), title in zip(clocks, titles, strict=True):
+        named += _hand_labels(ax, centre, tips, at)
+        ax.text(centre[0], centre[1] - 1.5, "", **_canvas.CENTRED).set(**title)
+    taken: list[Bbox] = []
+    for _, label in sorted(named, key=lambda label: -len(label[0])):  # of most hands first
+        if any(_box(label).overlaps(other) for other in taken):
+            label.remove()
+        else:
+            taken.append(_box(label))
     return ax
 
 
-def _draw_clock(
-    ax: Axes, centre: NDArray[Any], tips: NDArray[Any], positions: NDArray[Any], colour: str
-) -> None:
+def _draw_clock(ax: Axes, centre: NDArray[Any], tips: NDArray[Any], colour: str) -> None:
     ax.add_patch(Circle(tuple(centre), 1, fill=False, color="0.75"))
     for tip in tips:
         x, y = np.transpose([centre, centre + tip])
         ax.plot(x, y, color=colour, linewidth=1.2, marker="o", markersize=3.5, markevery=[1])
+
+
+def _hand_labels(
+    ax: Axes, centre: NDArray[Any], tips: NDArray[Any], positions: NDArray[Any]
+) -> list[_Label]:
+    """Name the hands of a clock; neighbours whose names would overlap share one."""
+    labels: list[_Label] = []
     for first, last in _neighbours(tips):
-        x, y = tips[first : last + 1].mean(axis=0)
-        ends = _canvas.number(positions[first]), _canvas.number(positions[last])
-        ax.text(
-            centre[0] + 1.12 * x,
-            centre[1] + 1.18 * y,
-            (", " if last == first + 1 else " … ").join(dict.fromkeys(ends)),
-            ha="left" if x > 0.4 else "right" if x < -0.4 else "center",
-            va="center",
-        )
+        hands = range(first, last + 1)
+        label = _hand_label(ax, centre, tips, positions, hands)
+        while labels and _box(label).overlaps(_box(labels[-1][1])):
+            before, its_label = labels.pop()
+            its_label.remove()
+            label.remove()
+            hands = range(before.start, hands.stop)
+            label = _hand_label(ax, centre, tips, positions, hands)
+        labels.append((hands, label))
+    return labels
+
+
+def _hand_label(
+    ax: Axes, centre: NDArray[Any], tips: NDArray[Any], positions: NDArray[Any], hands: range
+) -> Text:
+    x, y = tips[hands[len(hands) // 2]]
+    ends = _canvas.number(positions[hands[0]]), _canvas.number(positions[hands[-1]])
+    return ax.text(
+        centre[0] + 1.12 * x,
+        centre[1] + 1.18 * y,
+        (", " if len(hands) == 2 else " … ").join(dict.fromkeys(ends)),
+        ha="left" if x > 0.4 else "right" if x < -0.4 else "center",
+        va="center",
+    )
+
+
+def _box(label: Text) -> Bbox:
+    """Return the room of a label: more than its letters across, and less than their line down."""
+    return label.get_window_extent().padded(2, -1)
 
 
 def _neighbours(tips: NDArray[Any]) -> list[tuple[int, int]]:

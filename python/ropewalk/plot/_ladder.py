@@ -208,7 +208,7 @@ def path(
     ax.xaxis.label.set(**_canvas.words("component {}", lang, 1))
     ax.yaxis.label.set(**_canvas.words("component {}", lang, 2))
     _canvas.open_frame(ax)
-    bar = ax.figure.colorbar(drawn, ax=ax, ticks=_canvas.whole_numbers(5))
+    bar = ax.figure.colorbar(drawn, ax=ax, ticks=_canvas.whole_numbers(5), format=_canvas.in_full())
     bar.ax.yaxis.label.set(**_canvas.words("position (tokens)", lang))
     return ax
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from math import ceil
 from typing import Any, Literal
 
@@ -10,10 +11,12 @@ import numpy as np
 from matplotlib import colormaps, rcParams
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis, XAxis
+from matplotlib.backend_bases import RendererBase
 from matplotlib.colors import Colormap, Normalize
 from matplotlib.image import AxesImage
 from matplotlib.patches import Patch
-from matplotlib.ticker import MaxNLocator
+from matplotlib.text import Text
+from matplotlib.ticker import Formatter, MaxNLocator
 from numpy.typing import NDArray
 
 from ropewalk._options import Lang
@@ -82,13 +85,39 @@ def draw(
     panel.set(xlim=(left, right), ylim=(bottom, top))
     if aspect == "equal":
         panel.set_aspect(box(values.shape) * columns / rows)
-    room = cell(panel, values.shape) / LETTER
-    if annotate or (annotate is None and room >= LEGIBLE):
+    if annotate or (annotate is None and cell(panel, values.shape) / LETTER >= LEGIBLE):
         texts = {(i, j): f"{values[i, j]:{number}}" for i, j in np.argwhere(~hidden).tolist()}
-        size = min(LARGEST, room / max(map(len, texts.values()), default=1))
-        if annotate or size >= LEGIBLE:
-            _write(image, values, texts, (down, across), max(size, LEGIBLE))
+        # A minus is wider than a digit by a third.
+        longest = max((len(text) + text.startswith("-") / 3 for text in texts.values()), default=1)
+        fitting = partial(_fitting, panel, values.shape, longest)
+        if annotate or fitting() >= LEGIBLE:
+            _write(image, values, texts, (down, across), fitting, always=bool(annotate))
     return image
+
+
+class _Value(Text):
+    """A value in its cell, left out where it would be illegible.
+
+    Only when it is drawn is the figure laid out, and known how much the labels leave of the map.
+    """
+
+    def __init__(
+        self, x: float, y: float, text: str, fitting: Callable[[], float], colour: str, least: float
+    ) -> None:
+        super().__init__(x, y, text, color=colour, **CENTRED)
+        self.set_in_layout(False)
+        self._fitting, self._least = fitting, least
+
+    def draw(self, renderer: RendererBase) -> None:
+        size = self._fitting()
+        if size >= self._least:
+            self.set_fontsize(max(size, LEGIBLE))
+            super().draw(renderer)
+
+
+def _fitting(panel: Axes, shape: tuple[int, ...], longest: float) -> float:
+    """Return the size at which a value of so many letters fits a cell (points)."""
+    return min(LARGEST, cell(panel, shape) / (LETTER * longest))
 
 
 def _write(
@@ -96,15 +125,19 @@ def _write(
     values: NDArray[np.float64],
     texts: Mapping[tuple[int, int], str],
     centres: tuple[NDArray[np.float64], NDArray[np.float64]],
-    size: float,
+    fitting: Callable[[], float],
+    *,
+    always: bool,
 ) -> None:
     """Write texts into cells, in white where these are dark."""
     down, across = centres
+    least = 0.0 if always else LEGIBLE
     for (row, column), text in texts.items():
         red, green, blue, _ = image.to_rgba(values[row, column])
         dark = 0.2126 * red + 0.7152 * green + 0.0722 * blue < DARK
         colour = "white" if dark else "black"
-        image.axes.text(across[column], down[row], text, size=size, color=colour, **CENTRED)
+        said = Formatter.fix_minus(text)
+        image.axes.add_artist(_Value(across[column], down[row], said, fitting, colour, least))
 
 
 def box(shape: tuple[int, ...]) -> float:
@@ -123,9 +156,8 @@ def name_cells(axis: Axis, names: Words, places: NDArray[np.float64] | None = No
     Names are made smaller, and where that is not enough only every so many is shown.
     """
     if not names:
-        axis.set_major_locator(
-            MaxNLocator("auto", integer=True, min_n_ticks=1, steps=[1, 2, 5, 10])
-        )
+        axis.set_major_locator(_canvas.whole_numbers())
+        axis.set_major_formatter(_canvas.in_full())
         return
     labels = names["labels"]
     room = _room(axis, len(labels))
@@ -136,6 +168,12 @@ def name_cells(axis: Axis, names: Words, places: NDArray[np.float64] | None = No
     axis.set_ticks(at[::every], **names | {"labels": labels[::every]})
     upright = wide and isinstance(axis, XAxis)
     axis.set_tick_params(labelsize=size, labelrotation=90 if upright else 0)
+
+
+def length(names: Words) -> float:
+    """Return the length of the longest name at its largest (inches)."""
+    longest = max(map(_canvas.letters, names.get("labels", [""])))
+    return LETTER * float(rcParams["font.size"]) * longest / 72
 
 
 def few_ticks(most: int) -> MaxNLocator:

@@ -139,7 +139,7 @@ def rotation(
     right = BETWEEN_CENTRES * (min(len(chosen), IN_A_ROW) - 1)
     ax.set(aspect="equal", xlim=(-1.1, right + 1.1), ylim=(y - 1.6, 1.1))
     ax.set_axis_off()
-    bar = ax.figure.colorbar(drawn, ax=ax, ticks=_canvas.whole_numbers(5))
+    bar = ax.figure.colorbar(drawn, ax=ax, ticks=_canvas.whole_numbers(5), format=_canvas.in_full())
     bar.ax.yaxis.label.set(**_canvas.words("position (tokens)", lang))
     return ax
 

@@ -11,6 +11,7 @@ from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm, Normalize, SymLogNorm
 from matplotlib.patches import Patch
+from matplotlib.ticker import Formatter
 from matplotlib.transforms import Bbox
 from numpy.typing import ArrayLike, NDArray
 
@@ -236,7 +237,7 @@ def number_table(
     names = _canvas.own_words(labels, _canvas.dimensions(values.shape[1], lang), lang)
     digits = _options.integer_between("decimals", decimals, 0, MOST_DECIMALS)
     cells = [
-        [_canvas.number(position), *(f"{value:.{digits}f}" for value in row)]
+        [_canvas.number(position), *(Formatter.fix_minus(f"{value:.{digits}f}") for value in row)]
         for position, row in zip(at, values, strict=True)
     ]
     heads = [_canvas.words("t (position)", lang), *names]

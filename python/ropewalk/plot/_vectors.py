@@ -16,6 +16,8 @@ from ropewalk.geometry._points import as_direction, norms
 from ropewalk.plot import _canvas
 from ropewalk.plot._canvas import BLUE, CENTRED, FAINT, GREEN, ORANGE, SHADE, Words
 
+NARROW = 0.2  # share of a leg in the longer one, up to which an angle has no room for its name
+
 
 def right_triangle(
     adjacent: float = 4.0,
@@ -72,8 +74,9 @@ def right_triangle(
     corners = [(0, 0), (across, 0), (across, up)]
     ax.add_patch(Polygon(corners, facecolor=BLUE, alpha=SHADE))
     ax.add_patch(Polygon(corners, fill=False, edgecolor=BLUE, linewidth=2))
-    _right_angle(ax, across, -0.06 * size, 0.06 * size)
-    _angle(ax, 0.25 * across, np.arctan2(up, across))
+    mark = min(0.06 * size, 0.25 * min(across, up))
+    _right_angle(ax, across, -mark, mark)
+    _angle(ax, 0.25 * across, np.arctan2(up, across), inside=min(across, up) > NARROW * size)
     sides: list[tuple[str, float, float, float, Words]] = [
         ("adjacent {:.4g}", across, across / 2, 0, {"va": "top", "ha": "center"}),
         ("opposite {:.4g}", up, across, up / 2, {"va": "center", "ha": "left"}),
@@ -225,9 +228,12 @@ def _beside(ax: Axes, letter: str, at: tuple[float, float], offset: tuple[float,
     ax.annotate(letter, at, offset, textcoords="offset points", **CENTRED)
 
 
-def _angle(ax: Axes, radius: float, angle: float) -> None:
-    """Draw the angle at the origin, and name it."""
+def _angle(ax: Axes, radius: float, angle: float, *, inside: bool = True) -> None:
+    """Draw the angle at the origin, and name it, beside the corner where it has no room inside."""
     ax.add_patch(Arc((0, 0), 2 * radius, 2 * radius, theta2=degrees(angle), color=FAINT))
+    if not inside:
+        _beside(ax, "θ", (0, 0), (-8, 3))
+        return
     ax.text(1.25 * radius * cos(angle / 2), 1.25 * radius * sin(angle / 2), "θ", **CENTRED)
 
 

@@ -9,7 +9,7 @@ from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import ListedColormap, Normalize
-from matplotlib.ticker import FuncFormatter, MaxNLocator, MultipleLocator
+from matplotlib.ticker import Formatter, FuncFormatter, MaxNLocator, MultipleLocator
 from numpy.typing import ArrayLike
 
 from ropewalk import _options
@@ -95,6 +95,7 @@ def waves(
         bar.ax.yaxis.label.set(**_canvas.words("dimension", lang))
     else:
         _canvas.legend(ax, curves, names)
+    _canvas.count_positions(ax, at)
     ax.xaxis.label.set(**_canvas.words("t (position)", lang))
     ax.yaxis.label.set(**_canvas.words("value", lang))
     if 0.5 < np.abs(values).max() < 1.05:
@@ -188,7 +189,8 @@ def sine(
 
 
 def _multiple_of_pi(value: float) -> str:
-    return {"0": "0", "1": "π", "-1": "-π"}.get(f"{value / np.pi:.4g}", f"{value / np.pi:.4g}π")
+    factor = f"{value / np.pi:.4g}"
+    return Formatter.fix_minus({"0": "0", "1": "π", "-1": "-π"}.get(factor, f"{factor}π"))
 
 
 def exponential(*, ax: Axes | None = None, lang: Lang = "en") -> Axes:
