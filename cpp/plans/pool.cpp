@@ -225,9 +225,9 @@ class Pool {
         wake_.notify_all();
         job->work(0);
         watch(*job);
-        std::unique_lock lock(mutex_);
-        while (!ended_.wait_for(lock, Interruption::interval, [&] { return job->done(); }))
-            interruption.stops(0);
+        while (!wait_for(*job))
+            interruption.look(); // without the lock: a signal may take long, and call again
+        const std::lock_guard lock(mutex_);
         job_.reset();
         return true;
     }
@@ -239,13 +239,19 @@ class Pool {
     void watch(Job& job) {
         bool brought = false;
         while (!brought && !spin_until([&] { return job.done(); })) {
-            job.interruption.stops(0);
+            job.interruption.look();
             for (Worker& worker : workers_)
                 if (worker.stands()) {
                     bring(worker.thread);
                     brought = true;
                 }
         }
+    }
+
+    // Sleeps until it is done, or as long as signals may wait; returns whether it is.
+    bool wait_for(const Job& job) {
+        std::unique_lock lock(mutex_);
+        return ended_.wait_for(lock, Interruption::interval, [&] { return job.done(); });
     }
 
     // Whether threads were started.
@@ -327,18 +333,22 @@ Pool& pool() {
 } // namespace
 
 bool Interruption::stops(int worker) {
-    if (stopped_.load(std::memory_order_relaxed))
-        return true;
-    if (worker != 0 || signalled == nullptr || ++asked_ < questions)
-        return false;
-    asked_ = 0;
+    if (worker == 0 && ++asked_ >= questions) {
+        asked_ = 0;
+        look();
+    }
+    return stopped_.load(std::memory_order_relaxed);
+}
+
+void Interruption::look() {
+    if (signalled == nullptr || stopped_.load(std::memory_order_relaxed))
+        return;
     const Clock::time_point now = Clock::now(), next = next_;
     if (now < next)
-        return false;
+        return;
     next_ = now + interval;
     if (next != Clock::time_point{})
         stopped_.store(signalled(), std::memory_order_relaxed);
-    return stopped_.load(std::memory_order_relaxed);
 }
 
 void run_tasks(std::int64_t count, int threads, Task task, Interruption& interruption,

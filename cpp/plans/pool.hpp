@@ -20,6 +20,8 @@ class Interruption {
     // Whether to leave the rest undone: asked between tasks, and inside those that may be long, by
     // the thread of that number.
     bool stops(int worker);
+    // Asks whether it is to, if that has not been asked for an interval: on the calling thread.
+    void look();
 
     // Set before any call; null asks nothing. Runs on the calling thread, worker 0.
     inline static bool (*signalled)() = nullptr;

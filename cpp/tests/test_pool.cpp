@@ -91,6 +91,33 @@ void check_interrupted_calls() {
     check_one_call(97, 3);
 }
 
+// A caller who waits for others looks for signals as often as one who works. Nothing is locked
+// meanwhile: what a signal calls may call again.
+void check_a_waiting_caller() {
+    static std::atomic<int> asked;
+    asked = 0;
+    ropewalk::Interruption::signalled = [] {
+        ++asked;
+        check_one_call(13, 3);
+        return false;
+    };
+    std::atomic<bool> begun{false};
+    const auto wait = [&](std::int64_t, int worker) {
+        if (worker != 0) {
+            begun = true;
+            std::this_thread::sleep_for(std::chrono::seconds(1));
+        }
+        for (int i = 0; i < 2000 && !begun; ++i)
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    };
+    ropewalk::run_tasks(2, 2, ropewalk::Task(wait));
+    ropewalk::Interruption::signalled = nullptr;
+    if (asked < 5) {
+        std::printf("a caller who waited for a second looked for signals %d times\n", asked.load());
+        ++failures;
+    }
+}
+
 void check_sleeping_workers() {
     for (int repeat = 0; repeat < 20; ++repeat) {
         std::this_thread::sleep_for(std::chrono::milliseconds(2));
@@ -170,6 +197,7 @@ int main() {
     check_processors(20, std::chrono::milliseconds(2));
     check_beside_a_spinning_thread();
     check_interrupted_calls();
+    check_a_waiting_caller();
     std::vector<std::thread> callers;
     for (int i = 0; i < 4; ++i)
         callers.emplace_back(check_many_calls);
