@@ -83,6 +83,8 @@ void attend_parts(const Tiling<T>& tiling, int threads, Workers<T>& workers,
         task.leave(partials.data() + index * left);
     };
     run_tasks(tiling.partials(), threads, Task(run), interruption);
+    if (interruption.stops(0)) // some may not have been left
+        return;
     for (std::int64_t tile = 0; tile < tiling.tiles(); ++tile) {
         workers[0].turn_to(tile, 1);
         workers[0].join(partials.data() + tiling.first_partial(tile) * left);
