@@ -273,6 +273,15 @@ def test_more_keys_than_any_memory_holds(queries: int) -> None:
     np.testing.assert_allclose(far, rw.attention(query, *few), rtol=0, atol=1e-14)
 
 
+def test_more_bytes_of_keys_than_can_be_counted() -> None:
+    """As what is computed with, of half types: those that a window hides are not met."""
+    query, key, value = (rows((n, 2), "float16", n) for n in (100, 1, 1))
+    many = [np.broadcast_to(x, (2**60, 2)) for x in (key, value)]
+    few = [np.broadcast_to(x, (100, 2)) for x in (key, value)]
+    found = rw.attention(query, *many, window=(1, 0), offset=0)
+    assert_same_bits(found, rw.attention(query, *few, window=(1, 0), offset=0))
+
+
 @pytest.mark.parametrize("sinks", [None, 0.5])
 def test_sequences_of_a_batch_meet_no_keys_but_those_that_they_see(sinks: float | None) -> None:
     """However far apart they stand; and each has the bits that it has alone."""

@@ -46,26 +46,24 @@ class Packing {
     // the sums that a block keeps.
     std::int64_t block_step() const { return matrices_ == nullptr ? 8 : matrix_columns; }
     // Of T, that a row of queries takes, and a copy.
-    std::int64_t query_width() const {
-        return pairs_ != nullptr ? a_.dim : key_width_ * bytes() / size;
-    }
+    std::int64_t query_width() const { return pairs_ != nullptr ? a_.dim : held(key_width_); }
     // The same as pairs.
     std::int64_t pair_width() const { return key_width_; }
-    std::int64_t elements() const { return keys_ * (key_width_ + value_width_) * bytes() / size; }
+    std::int64_t elements() const { return held(keys_ * (key_width_ + value_width_)); }
     std::int64_t output_width() const { return padded(a_.value_dim, matrix_rows); }
     std::int64_t bytes() const { return matrices_ == nullptr ? size : 2; } // of an element
 
     Rows keys(const T* memory) const { return {memory, key_width_, a_.keys}; }
     Rows values(const T* memory) const {
-        return {memory + keys_ * key_width_ * bytes() / size, value_width_, a_.keys};
+        return {memory + held(keys_ * key_width_), value_width_, a_.keys};
     }
     // Copies rows from `begin`, a multiple of the step, up to `end`; says whether that will do for
     // keys, or they are to be read where they are.
     bool pack(const Rows& keys, const Rows& values, std::int64_t begin, std::int64_t end,
               T* memory) const {
         const Rows key_rows = part(keys, begin, end), value_rows = part(values, begin, end);
-        T* const to_keys = memory + begin * key_width_ * bytes() / size;
-        T* const to_values = memory + (keys_ * key_width_ + begin * value_width_) * bytes() / size;
+        T* const to_keys = memory + held(begin * key_width_);
+        T* const to_values = memory + held(keys_ * key_width_ + begin * value_width_);
         if constexpr (std::is_same_v<T, float>)
             if (matrices_ != nullptr) {
                 matrices_->tile_keys[type()](key_rows, a_.dim, words(to_keys));
@@ -105,6 +103,11 @@ class Packing {
   private:
     static constexpr std::int64_t size = sizeof(T);
 
+    // How many of T hold so many elements of a copy. Their bytes may be more than can be counted,
+    // but for matrices.
+    std::int64_t held(std::int64_t elements) const {
+        return matrices_ == nullptr ? elements : elements * bytes() / size;
+    }
     // How many bfloat16 a number is the sum of, or 0 where no matrices are multiplied. Data of
     // bfloat16 are one each.
     static int parts_for(const Kernels& kernels, const Attention& a, std::int64_t queries) {
