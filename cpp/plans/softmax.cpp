@@ -330,6 +330,8 @@ void softmax_in(const Kernels& kernels, Softmax s, Strided<void> y, Stores store
 
 void softmax(const Kernels& kernels, const Softmax& softmax, const Strided<void>& y, Stores stores,
              int threads) {
+    if (softmax.length == 0)
+        return;
     if (kernels.stream == nullptr)
         stores = Stores::cached;
     if (softmax.type == Type::float64 || softmax.in_float64 ||
