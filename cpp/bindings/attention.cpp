@@ -115,7 +115,7 @@ void* written(const py::object& object, const Attention& a, std::int64_t last) {
     if (object.is_none())
         return nullptr;
     auto array = py::cast<py::array>(object);
-    check_out(array, product(a.leading) * a.queries * last);
+    check_out(array, times(times(product(a.leading), a.queries), last));
     return array.mutable_data();
 }
 

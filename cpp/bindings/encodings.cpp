@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "bindings/bindings.hpp"
+#include "plans/memory.hpp"
 
 namespace py = pybind11;
 
@@ -27,7 +28,7 @@ std::unique_ptr<Frequencies> frequencies_of(const py::bytes& words, int axes) {
 void fill_rows(const Frequencies& frequencies, const Positions& rows, py::array& out,
                bool interleaved, bool sine_first, double factor, Stores stores, int threads) {
     const std::int64_t pairs = frequencies.pairs();
-    check_out(out, rows.count * 2 * pairs);
+    check_out(out, times(rows.count, 2 * pairs));
     const Type type = type_of(out);
     auto* const first = static_cast<char*>(out.mutable_data());
     char* const second = first + pairs * out.itemsize();
@@ -94,8 +95,8 @@ void fill_tables(const Frequencies& frequencies, const py::object& positions, py
                  py::array& sines, double factor, int threads) {
     const Positions rows = positions_of(positions, frequencies.axes());
     const std::int64_t pairs = frequencies.pairs();
-    check_out(cosines, rows.count * pairs);
-    check_out(sines, rows.count * pairs);
+    check_out(cosines, times(rows.count, pairs));
+    check_out(sines, times(rows.count, pairs));
     const Type type = type_of(cosines);
     require(type == type_of(sines), "tables of one type");
     const Table table{sines.mutable_data(), cosines.mutable_data(), pairs, rows.count, pairs};
@@ -110,7 +111,7 @@ void fill_pair_matrices(const Frequencies& frequencies, const py::object& positi
                         bool interleaved, bool upper_sine, double factor, int threads) {
     const Positions rows = positions_of(positions, frequencies.axes());
     const std::int64_t pairs = frequencies.pairs();
-    check_out(out, rows.count * 4 * pairs * pairs);
+    check_out(out, times(rows.count, times(2 * pairs, 2 * pairs)));
     require(type_of(out) == Type::float64, "out of float64");
     auto* const matrices = static_cast<double*>(out.mutable_data());
     const Matrices kind = interleaved ? Matrices::interleaved : Matrices::half;

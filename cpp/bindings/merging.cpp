@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "bindings/bindings.hpp"
+#include "plans/memory.hpp"
 
 namespace py = pybind11;
 
@@ -37,7 +38,7 @@ void merge_arrays(const std::vector<py::array>& outputs, const py::array& lses, 
                 lses.shape(0) == static_cast<py::ssize_t>(outputs.size()),
             "a log-sum-exp of every row");
     require(type_of(output) == parts.type, "an output of the type of the parts");
-    check_out(output, parts.rows * parts.dim);
+    check_out(output, times(parts.rows, parts.dim));
     check_out(lse, parts.rows);
     parts.lses = static_cast<const double*>(lses.data());
     merge_unlocked(parts, output, lse, threads);

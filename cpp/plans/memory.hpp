@@ -16,18 +16,18 @@ inline std::int64_t element_bytes(Type type) {
     return type == Type::float64 ? 8 : type == Type::float32 ? 4 : 2;
 }
 
-// Elements of an array of such axes.
-inline std::int64_t product(const std::vector<std::int64_t>& lengths) {
-    std::int64_t all = 1;
-    for (const std::int64_t length : lengths)
-        all *= length;
-    return all;
-}
-
 // How many there are altogether, or the most where they cannot be counted, which no memory holds.
 inline std::int64_t times(std::int64_t a, std::int64_t b) {
     std::int64_t all = 0;
     return __builtin_mul_overflow(a, b, &all) ? std::numeric_limits<std::int64_t>::max() : all;
+}
+
+// Elements of an array of such axes.
+inline std::int64_t product(const std::vector<std::int64_t>& lengths) {
+    std::int64_t all = 1;
+    for (const std::int64_t length : lengths)
+        all = times(all, length);
+    return all;
 }
 
 // Stores through the cache, or past it: these for memory that has been written before and is larger
