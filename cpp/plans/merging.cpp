@@ -23,13 +23,12 @@ void merge(const Kernels& kernels, const Parts& parts, void* output, double* lse
     const std::int64_t most =
         std::max<std::int64_t>(1, task_elements / std::max(parts.dim, std::int64_t{softmax_lanes}));
     const auto kernel = kernels.merge_rows[static_cast<std::size_t>(parts.type)];
-    Interruption interruption;
     const auto run = [&](std::int64_t index, int) {
         const std::int64_t first = index * most;
         kernel({parts.outputs.data(), parts.strides.data(), count, parts.lses, weights.data(),
                 parts.rows, first, std::min(parts.rows, first + most), parts.dim, output});
     };
-    run_tasks((parts.rows + most - 1) / most, threads, Task(run), interruption);
+    run_tasks((parts.rows + most - 1) / most, threads, Task(run));
 }
 
 } // namespace ropewalk
