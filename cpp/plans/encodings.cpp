@@ -87,8 +87,7 @@ void fill_table(const Kernels& kernels, const Frequencies& frequencies, const Po
     const Frequencies& turning = frequencies.along(positions);
     Table moving = table;
     moving.pairs = turning.moving_pairs();
-    const Filling filling(kernels, turning, positions.simplified(shortest_progression), factor,
-                          type, layout, moving);
+    const Filling filling(kernels, turning, positions.simplified(), factor, type, layout, moving);
     const bool in_blocks = is_long_progression(filling.positions);
     const std::int64_t bytes = in_blocks ? 2 * element_bytes(type) : evaluated_bytes;
     if (table.rows * table.pairs * bytes < parallel_bytes)

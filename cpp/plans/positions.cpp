@@ -65,8 +65,8 @@ Positions Positions::part(std::int64_t begin, std::int64_t rows) const {
     return result;
 }
 
-Positions Positions::simplified(std::int64_t least) const {
-    if (!in_array() || axes > 1 || count < std::max<std::int64_t>(least, 2))
+Positions Positions::simplified() const {
+    if (!in_array() || axes > 1 || count < shortest_progression)
         return *this;
     const auto from = [&](std::int64_t row) {
         return integers != nullptr ? integers[row] : static_cast<std::int64_t>(reals[row]);

@@ -8,6 +8,9 @@
 namespace ropewalk {
 
 inline constexpr std::int64_t largest_position = std::int64_t{1} << 53;
+// From so many rows on blocks of evenly spaced ones cost less than rows one by one, where the rows
+// that blocks share are kept.
+inline constexpr std::int64_t shortest_progression = 8;
 
 // first + step * row on every axis, or the array that is not null: of all axes of row 0, of row 1,
 // and so on. Finite, and none larger than that.
@@ -22,8 +25,8 @@ struct Positions {
     bool in_array() const { return integers != nullptr || reals != nullptr; }
     // Those of rows begin .. begin + rows - 1.
     Positions part(std::int64_t begin, std::int64_t rows) const;
-    // The same as first + step * row, where an array of at least `least` positions says just that.
-    Positions simplified(std::int64_t least) const;
+    // The same as first + step * row, where an array that is not too short says just that.
+    Positions simplified() const;
     // How many positions from that row on, before row `end`, are integers that count upwards by
     // one; 1 at least. For arrays of one axis.
     std::int64_t stretch(std::int64_t row, std::int64_t end) const;

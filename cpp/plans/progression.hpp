@@ -8,9 +8,7 @@
 
 namespace ropewalk {
 
-// From so many rows on blocks cost less than rows one by one, where the rows that blocks share are
-// kept; where they must be made, from `shortest_of_other_steps` on.
-inline constexpr std::int64_t shortest_progression = 8;
+// The same where the rows that blocks share must be made.
 inline constexpr std::int64_t shortest_of_other_steps = 2 * block_rows;
 
 // Whether rows at those positions are worth filling in blocks.

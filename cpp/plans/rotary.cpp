@@ -137,7 +137,7 @@ void rotate(const Kernels& kernels, const Frequencies& frequencies, const Positi
     if (turning.bytes() == 0)
         return;
     const bool half = data.pairing == Pairing::half;
-    const Positions rows = positions.simplified(shortest_progression);
+    const Positions rows = positions.simplified();
     const bool in_blocks = is_long_progression(rows), in_stretches = may_have_stretches(rows);
     threads = threads_for(turning, in_blocks ? 0 : rows.count * moving, threads);
     if (copies && direction == Direction::forwards)
