@@ -62,7 +62,7 @@ void sum_again(const SoftmaxElements<double>& e, std::int64_t first,
     for (std::int64_t k = 0; k < logs.missing_count; ++k) {
         SoftmaxRow<double> row(e, first + logs.missing[k], nullptr, room);
         sum_parts(row);
-        sums[k] = *row.totals(), greatest[k] = row.greatest(0);
+        sums[k] = *row.totals(), greatest[k] = row.greatest();
     }
     logs_beside_greatest(e, first, sums, greatest, room, logs);
 }

@@ -12,7 +12,7 @@ namespace ropewalk {
 
 enum class Pairing { interleaved, half };
 
-// An axis of the data, but for the last one. Strides are in elements.
+// An axis of the data, but for the last one and those of length 1. Strides are in elements.
 struct RowAxis {
     std::int64_t length, x_stride, y_stride;
     bool own; // whether each index has a position of its own; else all share one

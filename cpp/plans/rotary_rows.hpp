@@ -15,12 +15,10 @@
 
 namespace ropewalk {
 
-// Without axes of length 1, and with those in one that follow each other in memory and meaning.
+// With those in one that follow each other in memory and meaning.
 inline std::vector<RowAxis> collapsed(const std::vector<RowAxis>& axes) {
     std::vector<RowAxis> result;
     for (const RowAxis& axis : axes) {
-        if (axis.length == 1)
-            continue;
         if (!result.empty() && result.back().own == axis.own &&
             result.back().x_stride == axis.length * axis.x_stride &&
             result.back().y_stride == axis.length * axis.y_stride)

@@ -128,7 +128,7 @@ class SoftmaxRow {
     std::int64_t most() const { return part_elements; }
     const SoftmaxRoom<T>& room() const { return room_; }
     const T* elements() const { return elements_; }
-    double greatest(std::int64_t) const { return static_cast<double>(greatest_); }
+    double greatest() const { return static_cast<double>(greatest_); }
     const double* totals() const { return &total_; }
 
   private:
