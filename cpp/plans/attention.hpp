@@ -40,7 +40,7 @@ struct PerHead {
     Leading leading;
 };
 
-// Distances before and behind the query that it sees.
+// A distance without a limit.
 inline constexpr std::int64_t unlimited = std::numeric_limits<std::int64_t>::max();
 
 // Arrays (*leading, queries, keys) of the type computed with, each null where it is not asked for.
@@ -61,8 +61,8 @@ struct Attention {
     DataRows query, key, value;
     ComputedIn computed_in;
 
-    double scale, softcap; // no cap: 0
-    std::int64_t left, right;
+    double scale, softcap;     // no cap: 0
+    std::int64_t left, right;  // distances before and behind the query that it sees
     Scores<std::uint8_t> mask; // 0 hides a key; NumPy lets True be any other byte
     Scores<float> bias32;      // of the type computed with
     Scores<double> bias64;

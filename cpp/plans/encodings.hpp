@@ -16,11 +16,12 @@ void fill_table(const Kernels& kernels, const Frequencies& frequencies, const Po
                 double factor, Type type, Layout layout, const Table& table, Stores stores,
                 int threads);
 
+enum class Matrices { interleaved, half };
+enum class UpperSine { positive, negative };
+
 // Every pair turned by the angle of its frequency and positions[row], as a block
 // factor * [[cosine, upper sine], [-upper sine, cosine]] of matrices[row, dim, dim], where pairs
 // are interleaved or half a row apart.
-enum class Matrices { interleaved, half };
-enum class UpperSine { positive, negative };
 void fill_matrices(const Kernels& kernels, const Frequencies& frequencies,
                    const Positions& positions, double factor, Matrices kind, UpperSine upper,
                    double* matrices, int threads);

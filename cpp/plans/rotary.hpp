@@ -29,9 +29,10 @@ struct RotaryData {
     Pairing pairing;
 };
 
+enum class Direction { forwards, backwards };
+
 // y = x, each row turned by the angles of its position and multiplied by the factor; positions
 // follow each other as the own axes say, the last one fastest.
-enum class Direction { forwards, backwards };
 void rotate(const Kernels& kernels, const Frequencies& frequencies, const Positions& positions,
             double factor, Direction direction, const RotaryData& data, Stores stores, int threads);
 

@@ -4,7 +4,7 @@
 
 namespace ropewalk {
 
-// constinit: a table made by code at load time would run it on processors that cannot.
+// constinit: no code makes it at load time.
 constinit const Kernels scalar_kernels = kernels_of<Simd>("scalar");
 
 } // namespace ropewalk
