@@ -126,8 +126,7 @@ Position Position::of(double value) {
         magnitude <<= exponent;
         exponent = 0;
     } else if (magnitude != 0) {
-        const int zeros =
-            std::countr_zero(magnitude) < -exponent ? std::countr_zero(magnitude) : -exponent;
+        const int zeros = std::min(std::countr_zero(magnitude), -exponent);
         magnitude >>= zeros;
         exponent += zeros;
     }
@@ -184,7 +183,7 @@ LeadingTurns leading_turns_of_fraction(Position position, const Frequency& frequ
     const bool below = (frequency.words[4] >> 63) != 0;
     words[5] = carry - (below ? position.magnitude : 0);
 
-    const int shift = position.shift < largest_shift ? position.shift : largest_shift;
+    const int shift = std::min(position.shift, largest_shift);
     const std::uint64_t* const at = words + 2 + shift / 64;
     const int bits = shift % 64;
     const auto word = [&](int i) {
@@ -192,7 +191,7 @@ LeadingTurns leading_turns_of_fraction(Position position, const Frequency& frequ
     };
     LeadingTurns turns{word(1), word(0)};
     for (int rest = position.shift - shift; rest > 0; rest -= 32) { // tiny: |turns| < 1/8
-        const int by = rest < 32 ? rest : 32;
+        const int by = std::min(rest, 32);
         turns.low = turns.low >> by | turns.high << (64 - by);
         turns.high = static_cast<std::uint64_t>(static_cast<std::int64_t>(turns.high) >> by);
     }
