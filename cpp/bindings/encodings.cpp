@@ -30,11 +30,11 @@ void fill_rows(const Frequencies& frequencies, const Positions& rows, py::array&
     const std::int64_t pairs = frequencies.pairs();
     check_out(out, times(rows.count, 2 * pairs));
     const Type type = type_of(out);
-    auto* const first = static_cast<char*>(out.mutable_data());
-    char* const second = first + pairs * out.itemsize();
-    const Table table = interleaved  ? Table{first, nullptr, 2 * pairs, rows.count, pairs}
-                        : sine_first ? Table{first, second, 2 * pairs, rows.count, pairs}
-                                     : Table{second, first, 2 * pairs, rows.count, pairs};
+    auto* sines = static_cast<char*>(out.mutable_data());
+    char* cosines = interleaved ? nullptr : sines + pairs * out.itemsize();
+    if (!interleaved && !sine_first)
+        std::swap(sines, cosines);
+    const Table table{sines, cosines, 2 * pairs, rows.count, pairs};
     const Layout layout = !interleaved ? Layout::apart
                           : sine_first ? Layout::sine_first
                                        : Layout::cosine_first;
