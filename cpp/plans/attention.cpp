@@ -29,7 +29,7 @@ void attend_tiles(const Tiling<T>& tiling, std::int64_t first, std::int64_t end,
     const std::int64_t tiles = tiling.group_tiles(), together = tiling.together(threads);
     // Tasks share out a set: the tiles of one group, or those of all groups where each has one.
     const std::int64_t set_tiles = tiles == 1 ? end - first : tiles;
-    const std::int64_t tasks = (set_tiles + together - 1) / together;
+    const std::int64_t tasks = ceil_div(set_tiles, together);
     const std::int64_t sets = (end - first) * tiles / set_tiles;
     const auto run = [&](std::int64_t index, int worker) {
         const std::int64_t set = sets == 1 ? 0 : index / tasks; // to divide takes long
@@ -50,7 +50,7 @@ template <class T>
 void attend_packed(Tiling<T>& tiling, std::int64_t first, std::int64_t end, T* memory, int threads,
                    Workers<T>& workers, Interruption& interruption) {
     const std::int64_t keys = tiling.attention().keys;
-    const std::int64_t blocks = (keys + block_keys - 1) / block_keys;
+    const std::int64_t blocks = ceil_div(keys, block_keys);
     std::vector<std::atomic<bool>> without_keys(static_cast<std::size_t>(end - first));
     const auto pack = [&](std::int64_t index, int) {
         const std::int64_t group = index / blocks, begin = index % blocks * block_keys;

@@ -34,7 +34,7 @@ class Packing {
           matrices_(parts_ == 0 ? nullptr : &kernels.matrices[parts_ - 1]),
           pairs_(pairs_for(kernels, a, queries) && matrices_ == nullptr ? &kernels.pairs : nullptr),
           keys_(padded(a.keys, matrix_columns)),
-          key_width_(pairs_ != nullptr ? up_to(2, a.dim) / 2
+          key_width_(pairs_ != nullptr ? ceil_div(a.dim, 2)
                                        : padded(a.dim, matrix_columns) * std::max(parts_, 1)),
           value_width_(padded(a.value_dim, matrix_rows) * std::max(parts_, 1)) {}
 
@@ -124,9 +124,6 @@ class Packing {
     static bool pairs_for(const Kernels& kernels, const Attention& a, std::int64_t queries) {
         const bool can = std::is_same_v<T, float> && a.type == Type::bfloat16;
         return can && queries >= least_for_pairs && adds_pairs(kernels);
-    }
-    static std::int64_t up_to(std::int64_t multiple, std::int64_t count) {
-        return (count + multiple - 1) / multiple * multiple;
     }
     std::int64_t padded(std::int64_t count, std::int64_t multiple) const {
         return matrices_ == nullptr ? count : up_to(multiple, count);

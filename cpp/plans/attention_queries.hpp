@@ -24,7 +24,7 @@ class TileQueries {
     void turn_to(std::int64_t tile) {
         const std::int64_t first = tiling_.first_query(tile);
         count_ = std::min(tiling_.queries() - first, tiling_.most());
-        padded_ = tiling_.few() ? count_ : tiling_.whole_vectors(count_);
+        padded_ = tiling_.few() ? count_ : up_to(tiling_.kernel().lanes, count_);
         std::int64_t head = tiling_.first_head(tile) + first / a_.queries;
         std::int64_t row = first % a_.queries;
         stretches_ = 0;

@@ -46,7 +46,7 @@ class ShortTasks {
                     a_.lse[first + i] = static_cast<double>(heads.maximum[i]) +
                                         tiling_.kernels().logarithm(heads.sum[i]);
         };
-        run_tasks((queries + some - 1) / some, threads, Task(attend), interruption);
+        run_tasks(ceil_div(queries, some), threads, Task(attend), interruption);
         return finite;
     }
 
@@ -58,7 +58,7 @@ class ShortTasks {
     // are queries where logits become weights: of few queries with many keys most would idle.
     bool pays() const {
         const std::int64_t queries = tiling_.queries();
-        const std::int64_t vectors = (std::max(a_.dim, a_.value_dim) + lanes_ - 1) / lanes_;
+        const std::int64_t vectors = ceil_div(std::max(a_.dim, a_.value_dim), lanes_);
         const bool alone = queries == 1 && a_.type == computed_type<T>;
         return (alone || times(queries, a_.keys * vectors) <= most_vectors_of_products) &&
                a_.keys <= times(lanes_, product(a_.leading) * a_.queries);

@@ -87,7 +87,7 @@ class Tiling {
           packing_(kernels_, a_, decodes_ ? 0 : grouped_queries(a_)),
           groups_(queries_ == 0 ? 0 : product(a_.leading) / heads_),
           most_(few_ ? std::clamp<std::int64_t>(queries_, 1, most_few) : even_tile()),
-          tiles_((queries_ + most_ - 1) / most_), blocks_((a_.keys + block_keys - 1) / block_keys),
+          tiles_(ceil_div(queries_, most_)), blocks_(ceil_div(a_.keys, block_keys)),
           near_(bytes() <= near_bytes), ahead_(what_is_ahead()) {
         if (tiles() > groups() && blocks_ <= most_remembered / groups())
             finite_ = std::make_unique<FiniteBlocks>(groups() * blocks_);
@@ -288,9 +288,6 @@ class Tiling {
         else
             return a_.bias64;
     }
-    std::int64_t whole_vectors(std::int64_t queries) const {
-        return (queries + kernel().lanes - 1) / kernel().lanes * kernel().lanes;
-    }
     void write(const T* x, std::int64_t count, void* y) const {
         kernels_in<T>(kernels_).write[static_cast<std::size_t>(a_.type)](x, count, y);
     }
@@ -363,7 +360,7 @@ class Tiling {
             const Interval seen = seen_by_group(group);
             Interval parts{0, 0};
             if (seen.begin < seen.end)
-                parts = {seen.begin / part_keys, (seen.end + part_keys - 1) / part_keys};
+                parts = {seen.begin / part_keys, ceil_div(seen.end, part_keys)};
             several = several || parts.end > (a_.sinks.data == nullptr ? parts.begin + 1 : 1);
             parts_.push_back(parts);
             std::int64_t next = 0; // more than there is memory for may be more than can be counted
@@ -380,9 +377,9 @@ class Tiling {
     // As many queries for each of as few tiles as can be.
     std::int64_t even_tile() const {
         const std::int64_t lanes = kernel().lanes;
-        const std::int64_t vectors = std::max<std::int64_t>(1, whole_vectors(queries_) / lanes);
-        const std::int64_t tiles = (vectors + most_vectors - 1) / most_vectors;
-        return (vectors + tiles - 1) / tiles * lanes;
+        const std::int64_t vectors = std::max<std::int64_t>(1, ceil_div(queries_, lanes));
+        const std::int64_t tiles = ceil_div(vectors, most_vectors);
+        return ceil_div(vectors, tiles) * lanes;
     }
 
     const Kernels& kernels_;

@@ -63,10 +63,10 @@ void fill_one_by_one(const Filling& filling, int threads) {
     if (in_stretches)
         filling.grouped->unit_rows(filling.precision()); // before tasks run
     // Four tasks for each thread, of some rows each.
-    const std::int64_t share = (filling.table.rows + 4 * threads - 1) / (4 * threads);
+    const std::int64_t share = ceil_div(filling.table.rows, 4 * threads);
     const auto task_rows =
         std::clamp<std::int64_t>(share, 2 * block_rows, GroupedFrequencies::super_rows);
-    run_fillings(filling, (filling.table.rows + task_rows - 1) / task_rows, threads,
+    run_fillings(filling, ceil_div(filling.table.rows, task_rows), threads,
                  [&](std::int64_t task, const Workspace& workspace) {
                      const std::int64_t begin = task * task_rows;
                      const std::int64_t end = std::min(begin + task_rows, filling.table.rows);

@@ -27,8 +27,7 @@ Frequency sum(const Frequency& a, const Frequency& b) {
 
 GroupedFrequencies::GroupedFrequencies(const Kernels& kernels, const std::vector<Frequency>& all,
                                        int axes, std::int64_t count, int shift)
-    : kernels_(kernels), axes_(axes), lanes_((count + group_pairs - 1) / group_pairs * group_pairs),
-      own_lanes_(count - shift) {
+    : kernels_(kernels), axes_(axes), lanes_(up_to(group_pairs, count)), own_lanes_(count - shift) {
     const std::int64_t pairs = static_cast<std::int64_t>(all.size()) / axes;
     frequencies_.reserve(static_cast<std::size_t>(axes * lanes_));
     for (int axis = 0; axis < axes; ++axis)
@@ -70,7 +69,7 @@ void GroupedFrequencies::evaluate_pair(const Positions& positions, std::int64_t 
                                        std::int64_t count, Precision precision, double factor,
                                        double* row) const {
     std::uint64_t high[most_evaluated], low[most_evaluated];
-    const std::int64_t groups = (count + group_pairs - 1) / group_pairs;
+    const std::int64_t groups = ceil_div(count, group_pairs);
     for (std::int64_t lane = 0; lane < groups * group_pairs; ++lane) {
         LeadingTurns turns{};
         for (int axis = 0; axis < axes_; ++axis)

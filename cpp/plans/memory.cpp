@@ -190,9 +190,9 @@ bool populate(void* data, std::int64_t bytes, int threads) {
     constexpr std::int64_t task_bytes = std::int64_t{4} << 20; // whole large pages
     const std::int64_t page = sysconf(_SC_PAGESIZE);
     const auto address = reinterpret_cast<std::int64_t>(data);
-    const std::int64_t begin = (address + page - 1) / page * page;
+    const std::int64_t begin = up_to(page, address);
     const std::int64_t end = std::max(begin, (address + bytes) / page * page);
-    const std::int64_t first = begin / task_bytes, last = (end + task_bytes - 1) / task_bytes;
+    const std::int64_t first = begin / task_bytes, last = ceil_div(end, task_bytes);
     std::atomic<bool> given{true};
     const auto give = [&](std::int64_t index, int) {
         const std::int64_t from = std::max(begin, (first + index) * task_bytes);

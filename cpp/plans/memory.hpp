@@ -22,6 +22,12 @@ inline std::int64_t times(std::int64_t a, std::int64_t b) {
     return __builtin_mul_overflow(a, b, &all) ? std::numeric_limits<std::int64_t>::max() : all;
 }
 
+// How many parts of a size make all, of which the last may be smaller; and what whole ones hold.
+constexpr std::int64_t ceil_div(std::int64_t all, std::int64_t by) { return (all + by - 1) / by; }
+constexpr std::int64_t up_to(std::int64_t multiple, std::int64_t all) {
+    return ceil_div(all, multiple) * multiple;
+}
+
 // Elements of an array of such axes.
 inline std::int64_t product(const std::vector<std::int64_t>& lengths) {
     std::int64_t all = 1;

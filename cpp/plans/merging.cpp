@@ -28,7 +28,7 @@ void merge(const Kernels& kernels, const Parts& parts, void* output, double* lse
         kernel({parts.outputs.data(), parts.strides.data(), count, parts.lses, weights.data(),
                 parts.rows, first, std::min(parts.rows, first + most), parts.dim, output});
     };
-    run_tasks((parts.rows + most - 1) / most, threads, Task(run));
+    run_tasks(ceil_div(parts.rows, most), threads, Task(run));
 }
 
 } // namespace ropewalk

@@ -251,7 +251,6 @@ class RotaryTasks {
         constexpr std::int64_t table_bytes = 1 << 18, task_bytes = 64 << 20, least_share = 8;
         static_assert(longest % step == 0);
         const std::int64_t wanted = threads > 1 ? 4 * threads : 1;
-        const auto ceil_div = [](std::int64_t all, std::int64_t by) { return (all + by - 1) / by; };
         const std::int64_t steps = std::min(ceil_div(turning.own(), wanted * step),
                                             table_bytes / turning.table_bytes(step));
         rows_ = std::clamp(steps * step, step, longest);
@@ -263,7 +262,7 @@ class RotaryTasks {
         shares_ = ceil_div(turning.shared(), share_);
     }
 
-    std::int64_t count() const { return (before_ + turning_.own() + rows_ - 1) / rows_ * shares_; }
+    std::int64_t count() const { return ceil_div(before_ + turning_.own(), rows_) * shares_; }
     std::int64_t most_rows() const { return std::min(rows_, turning_.own()); }
     Range own(std::int64_t task) const {
         const std::int64_t begin = task / shares_ * rows_ - before_;

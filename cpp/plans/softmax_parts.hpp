@@ -167,7 +167,7 @@ class SoftmaxColumns {
     SoftmaxColumns(const SoftmaxElements<T>& all, std::int64_t index, std::int64_t columns,
                    const Strided<void>* y, const SoftmaxRoom<T>& room)
         : e_(all), room_(room), guess_(room.guess), columns_(columns),
-          sixteens_(static_cast<int>((columns + softmax_lanes - 1) / softmax_lanes)),
+          sixteens_(static_cast<int>(ceil_div(columns, softmax_lanes))),
           width_(sixteens_ * softmax_lanes),
           lanes_(static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(
               std::clamp<std::int64_t>(all.asked.length, 1, softmax_lanes))))),

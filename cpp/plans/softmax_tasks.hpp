@@ -25,11 +25,11 @@ void each_task(const Softmax& s, std::int64_t count, std::int64_t elements,
         threads = 1;
     const std::int64_t most =
         std::max<std::int64_t>(1, most_elements / std::max<std::int64_t>(1, elements));
-    const std::int64_t tasks = (count + most - 1) / most;
+    const std::int64_t tasks = ceil_div(count, most);
     constexpr std::int64_t least =
         std::max<std::int64_t>(staged_elements, together_bytes / sizeof(T));
     // In sixteens, and sixteen more, for the part of a line that waits before streamed rows.
-    const std::int64_t held = (std::max(elements, least) + 31) / 16 * 16;
+    const std::int64_t held = up_to(16, std::max(elements, least)) + 16;
     std::vector<Scratch> rooms;
     const auto workers = static_cast<std::size_t>(std::min<std::int64_t>(threads, tasks));
     rooms.reserve(workers);
@@ -53,7 +53,7 @@ void each_task(const Softmax& s, std::int64_t count, std::int64_t elements,
 template <class T, class Function>
 void each_group(const SoftmaxElements<T>& e, std::int64_t width, std::int64_t elements, int threads,
                 Function task) {
-    const std::int64_t line = e.asked.leading.back(), groups = (line + width - 1) / width;
+    const std::int64_t line = e.asked.leading.back(), groups = ceil_div(line, width);
     each_task<T>(e.asked, product(e.asked.leading) / line * groups, elements, task_elements,
                  threads, [&](std::int64_t begin, std::int64_t end, const SoftmaxRoom<T>& room) {
                      for (std::int64_t group = begin; group < end; ++group) {
@@ -68,9 +68,8 @@ template <class T, class Function>
 void each_column(const SoftmaxElements<T>& e, const Strided<void>* y, int threads, Function task) {
     const std::int64_t width = SoftmaxColumns<T>::most_columns;
     const std::int64_t columns = std::min(e.asked.leading.back(), width);
-    const std::int64_t sixteens = (columns + softmax_lanes - 1) / softmax_lanes;
-    const std::int64_t elements =
-        std::min(std::min(e.asked.length, part_elements) * sixteens * softmax_lanes, part_elements);
+    const std::int64_t elements = std::min(
+        std::min(e.asked.length, part_elements) * up_to(softmax_lanes, columns), part_elements);
     each_group(e, width, elements, threads,
                [&](std::int64_t first, std::int64_t count, const SoftmaxRoom<T>& room) {
                    SoftmaxColumns<T> group(e, first, count, y, room);
