@@ -18,20 +18,20 @@ class OwnTable {
     OwnTable(const RotaryData& data, const Turning& turning, std::int64_t rows)
         : half_(data.pairing == Pairing::half), element_(element_bytes(table_type(data.type))),
           pairs_(data.pairs), memory_((turning.table_bytes(rows) + line) / 8),
-          first_(reinterpret_cast<char*>(memory_.data())),
-          second_(first_ + rows * pairs_ * element_) {
+          cosines_(reinterpret_cast<char*>(memory_.data())),
+          sines_(cosines_ + rows * pairs_ * element_) {
         // Vectors of the table begin where those of the data do.
         const auto address = reinterpret_cast<std::uintptr_t>(data.y);
         const auto elements = static_cast<std::int64_t>(address) / element_bytes(data.type);
         const std::int64_t past = elements * element_ % line;
-        first_ += past;
-        second_ += past;
+        cosines_ += past;
+        sines_ += past;
     }
 
     // Where a table goes: sines and cosines apart, or both.
-    void* first() const { return half_ ? second_ : first_; }
-    void* second() const { return half_ ? first_ : nullptr; }
-    TableRows table() const { return {first_, second_, (half_ ? 1 : 2) * pairs_ * element_}; }
+    void* first() const { return half_ ? sines_ : cosines_; }
+    void* second() const { return half_ ? cosines_ : nullptr; }
+    TableRows table() const { return {cosines_, sines_, (half_ ? 1 : 2) * pairs_ * element_}; }
     // Of the pairs that move: no zero has a sign.
     void negate_sines(std::int64_t rows, std::int64_t moving) const {
         if (element_ == 8)
@@ -41,7 +41,7 @@ class OwnTable {
     }
     template <class Value>
     void interleave(const void* cosines, const void* sines, std::int64_t rows) const {
-        auto* const to = reinterpret_cast<Value*>(first_);
+        auto* const to = reinterpret_cast<Value*>(cosines_);
         for (std::int64_t i = 0; i < rows * pairs_; ++i) {
             to[2 * i] = static_cast<const Value*>(cosines)[i];
             to[2 * i + 1] = static_cast<const Value*>(sines)[i];
@@ -54,7 +54,7 @@ class OwnTable {
     template <class Value>
     void negate(std::int64_t rows, std::int64_t moving) const {
         const std::int64_t step = half_ ? 1 : 2;
-        auto* sines = reinterpret_cast<Value*>(half_ ? second_ : first_) + (step - 1);
+        auto* sines = reinterpret_cast<Value*>(half_ ? sines_ : cosines_) + (step - 1);
         for (std::int64_t row = 0; row < rows; ++row, sines += pairs_ * step)
             for (std::int64_t pair = 0; pair < moving; ++pair)
                 sines[pair * step] = -sines[pair * step];
@@ -63,7 +63,7 @@ class OwnTable {
     bool half_;
     std::int64_t element_, pairs_;
     Scratch memory_;
-    char *first_, *second_;
+    char *cosines_, *sines_; // the first holds both where they are not apart
 };
 
 std::vector<OwnTable> own_tables(const RotaryData& data, const Turning& turning,
