@@ -76,6 +76,17 @@ std::vector<OwnTable> own_tables(const RotaryData& data, const Turning& turning,
     return tables;
 }
 
+// Tasks turn their rows by table_of(own rows, worker).
+template <class Function>
+void turn_all(const Turning& turning, const RotaryTasks& tasks, int threads,
+              const Function& table_of) {
+    const auto turn = [&](std::int64_t task, int worker) {
+        const Range own = tasks.own(task);
+        turning.turn(own, tasks.shared(task), table_of(own, worker));
+    };
+    run_tasks(tasks.count(), threads, Task(turn));
+}
+
 // Queries and keys of every layer ask for the same rows: tables of so many of the first positions
 // are kept, and of twice, four and eight times as many. To read one takes less time than to make it
 // again, even from the third cache.
@@ -141,14 +152,9 @@ void rotate(const Kernels& kernels, const Frequencies& frequencies, const Positi
     const bool in_blocks = is_long_progression(rows), in_stretches = may_have_stretches(rows);
     threads = threads_for(turning, in_blocks ? 0 : rows.count * moving, threads);
     if (copies && direction == Direction::forwards)
-        if (const auto table = kept_table(kernels, turning_by, rows, data)) {
-            const RotaryTasks tasks(turning, 0, threads);
-            const auto turn = [&](std::int64_t task, int) {
-                const Range own = tasks.own(task);
-                turning.turn(own, tasks.shared(task), table->from(own.begin));
-            };
-            return run_tasks(tasks.count(), threads, Task(turn));
-        }
+        if (const auto table = kept_table(kernels, turning_by, rows, data))
+            return turn_all(turning, RotaryTasks(turning, 0, threads), threads,
+                            [&](Range own, int) { return table->from(own.begin); });
     const Filling whole(kernels, turning_by, rows, factor, table_type(data.type),
                         half ? Layout::apart : Layout::cosine_first,
                         {nullptr, nullptr, (half ? 1 : 2) * data.pairs, rows.count, moving});
@@ -168,10 +174,9 @@ void rotate(const Kernels& kernels, const Frequencies& frequencies, const Positi
             .fill_standing(data.pairs);
     }
 
-    const auto run = [&](std::int64_t task, int worker) {
+    turn_all(turning, tasks, threads, [&](Range own, int worker) {
         const OwnTable& mine = tables[static_cast<std::size_t>(worker)];
         const Workspace& workspace = workspaces[static_cast<std::size_t>(worker)];
-        const Range own = tasks.own(task);
         const Filling part =
             whole.elsewhere(mine.first(), mine.second(), rows.part(own.begin, own.size()));
         if (in_blocks)
@@ -182,9 +187,8 @@ void rotate(const Kernels& kernels, const Frequencies& frequencies, const Positi
             part.fill_rows(0, own.size(), workspace);
         if (direction == Direction::backwards)
             mine.negate_sines(own.size(), moving);
-        turning.turn(own, tasks.shared(task), mine.table());
-    };
-    run_tasks(tasks.count(), threads, Task(run));
+        return mine.table();
+    });
 }
 
 void rotate_by(const Kernels& kernels, const void* cosines, const void* sines,
@@ -199,20 +203,17 @@ void rotate_by(const Kernels& kernels, const void* cosines, const void* sines,
         interleaved ? own_tables(data, turning, tasks, threads) : std::vector<OwnTable>{};
     const TableRows whole{static_cast<const char*>(cosines), static_cast<const char*>(sines),
                           data.pairs * element_bytes(table_type(data.type))};
-    const auto run = [&](std::int64_t task, int worker) {
-        const Range own = tasks.own(task);
-        TableRows table = whole.from(own.begin);
-        if (interleaved) {
-            const OwnTable& mine = tables[static_cast<std::size_t>(worker)];
-            if (data.type == Type::float64)
-                mine.interleave<double>(table.cosines, table.sines, own.size());
-            else
-                mine.interleave<float>(table.cosines, table.sines, own.size());
-            table = mine.table();
-        }
-        turning.turn(own, tasks.shared(task), table);
-    };
-    run_tasks(tasks.count(), threads, Task(run));
+    turn_all(turning, tasks, threads, [&](Range own, int worker) {
+        const TableRows given = whole.from(own.begin);
+        if (!interleaved)
+            return given;
+        const OwnTable& mine = tables[static_cast<std::size_t>(worker)];
+        if (data.type == Type::float64)
+            mine.interleave<double>(given.cosines, given.sines, own.size());
+        else
+            mine.interleave<float>(given.cosines, given.sines, own.size());
+        return mine.table();
+    });
 }
 
 } // namespace ropewalk
