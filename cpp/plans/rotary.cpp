@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "plans/pool.hpp"
@@ -76,6 +77,53 @@ std::vector<OwnTable> own_tables(const RotaryData& data, const Turning& turning,
     return tables;
 }
 
+// Tables that threads make for the rows of a task. Nothing is allocated then.
+class MadeTables {
+  public:
+    // Of `pairs`, of which those of the filling move, and no more rows than `most` each.
+    MadeTables(const Filling& whole, std::vector<OwnTable> tables, std::int64_t most,
+               std::int64_t pairs, Direction direction)
+        : whole_(whole), tables_(std::move(tables)), direction_(direction) {
+        if (is_long_progression(whole.positions))
+            steps_.emplace(*whole.grouped, whole.positions.step, whole.precision());
+        else if (in_stretches_)
+            whole.grouped->unit_rows(whole.precision());
+        workspaces_.reserve(tables_.size());
+        for (const OwnTable& mine : tables_) {
+            workspaces_.emplace_back(whole);
+            part(mine, {0, most}).fill_standing(pairs);
+        }
+    }
+
+    TableRows make(Range own, int worker) const {
+        const OwnTable& mine = tables_[static_cast<std::size_t>(worker)];
+        const Workspace& workspace = workspaces_[static_cast<std::size_t>(worker)];
+        const Filling filling = part(mine, own);
+        if (steps_)
+            Progression(filling, steps_->rows(), Stores::cached, 1).fill_all(workspace);
+        else if (in_stretches_)
+            fill_stretches(filling, 0, own.size(), workspace);
+        else
+            filling.fill_rows(0, own.size(), workspace);
+        if (direction_ == Direction::backwards)
+            mine.negate_sines(own.size(), whole_.table.pairs);
+        return mine.table();
+    }
+
+  private:
+    Filling part(const OwnTable& mine, Range own) const {
+        return whole_.elsewhere(mine.first(), mine.second(),
+                                whole_.positions.part(own.begin, own.size()));
+    }
+
+    const Filling& whole_;
+    std::vector<OwnTable> tables_;
+    Direction direction_;
+    bool in_stretches_ = may_have_stretches(whole_.positions);
+    std::optional<StepRows> steps_; // where rows are filled in blocks
+    std::vector<Workspace> workspaces_;
+};
+
 // Tasks turn their rows by table_of(own rows, worker).
 template <class Function>
 void turn_all(const Turning& turning, const RotaryTasks& tasks, int threads,
@@ -147,48 +195,22 @@ void rotate(const Kernels& kernels, const Frequencies& frequencies, const Positi
     const Turning turning(kernels, data, copies ? moving : data.pairs, stores);
     if (turning.bytes() == 0)
         return;
-    const bool half = data.pairing == Pairing::half;
     const Positions rows = positions.simplified();
-    const bool in_blocks = is_long_progression(rows), in_stretches = may_have_stretches(rows);
+    const bool in_blocks = is_long_progression(rows);
     threads = threads_for(turning, in_blocks ? 0 : rows.count * moving, threads);
     if (copies && direction == Direction::forwards)
         if (const auto table = kept_table(kernels, turning_by, rows, data))
             return turn_all(turning, RotaryTasks(turning, 0, threads), threads,
                             [&](Range own, int) { return table->from(own.begin); });
+    const bool half = data.pairing == Pairing::half;
     const Filling whole(kernels, turning_by, rows, factor, table_type(data.type),
                         half ? Layout::apart : Layout::cosine_first,
                         {nullptr, nullptr, (half ? 1 : 2) * data.pairs, rows.count, moving});
-    std::optional<StepRows> steps;
-    if (in_blocks)
-        steps.emplace(*whole.grouped, rows.step, whole.precision());
-    else if (in_stretches)
-        whole.grouped->unit_rows(whole.precision()); // before tasks run
     const RotaryTasks tasks(turning, in_blocks ? Progression::rows_before(rows) : 0, threads);
-
-    const std::vector<OwnTable> tables = own_tables(data, turning, tasks, threads);
-    std::vector<Workspace> workspaces;
-    workspaces.reserve(tables.size());
-    for (const OwnTable& mine : tables) {
-        workspaces.emplace_back(whole);
-        whole.elsewhere(mine.first(), mine.second(), rows.part(0, tasks.most_rows()))
-            .fill_standing(data.pairs);
-    }
-
-    turn_all(turning, tasks, threads, [&](Range own, int worker) {
-        const OwnTable& mine = tables[static_cast<std::size_t>(worker)];
-        const Workspace& workspace = workspaces[static_cast<std::size_t>(worker)];
-        const Filling part =
-            whole.elsewhere(mine.first(), mine.second(), rows.part(own.begin, own.size()));
-        if (in_blocks)
-            Progression(part, steps->rows(), Stores::cached, 1).fill_all(workspace);
-        else if (in_stretches)
-            fill_stretches(part, 0, own.size(), workspace);
-        else
-            part.fill_rows(0, own.size(), workspace);
-        if (direction == Direction::backwards)
-            mine.negate_sines(own.size(), moving);
-        return mine.table();
-    });
+    const MadeTables made(whole, own_tables(data, turning, tasks, threads), tasks.most_rows(),
+                          data.pairs, direction);
+    turn_all(turning, tasks, threads,
+             [&](Range own, int worker) { return made.make(own, worker); });
 }
 
 void rotate_by(const Kernels& kernels, const void* cosines, const void* sines,
