@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "plans/arithmetic.hpp"
+#include "plans/memory.hpp"
 #include "plans/positions.hpp"
 #include "targets/kernels.hpp"
 
@@ -38,6 +39,7 @@ bool is_c_contiguous(const pybind11::array& array);
 bool broadcasts(const pybind11::array& array, const std::vector<std::int64_t>& axes);
 void check_out(const pybind11::array& out, std::int64_t elements);
 Type type_of(const pybind11::array& array);
+inline Stores stores_of(bool streamed) { return streamed ? Stores::streamed : Stores::cached; }
 // How far apart the elements of an axis are; 0 where that says nothing.
 std::int64_t stride_of(const pybind11::array& array, std::int64_t axis);
 

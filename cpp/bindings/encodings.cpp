@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "bindings/bindings.hpp"
-#include "plans/memory.hpp"
 
 namespace py = pybind11;
 
@@ -47,7 +46,7 @@ void fill_rows(const Frequencies& frequencies, const Positions& rows, py::array&
 void fill_sinusoidal(const Frequencies& frequencies, const py::object& positions, py::array& out,
                      bool interleaved, bool sine_first, double factor, bool streamed, int threads) {
     fill_rows(frequencies, positions_of(positions, frequencies.axes()), out, interleaved,
-              sine_first, factor, streamed ? Stores::streamed : Stores::cached, threads);
+              sine_first, factor, stores_of(streamed), threads);
 }
 
 // The types of most tables, as a dtype, its type or its name says, or that of out, or float64.

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "bindings/bindings.hpp"
-#include "plans/memory.hpp"
 
 namespace py = pybind11;
 

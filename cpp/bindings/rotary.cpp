@@ -54,17 +54,22 @@ std::vector<std::int64_t> shape_of(const py::handle& object, std::int64_t left_o
     return {array.shape(), array.shape() + (array.ndim() - left_out)};
 }
 
+void rotate_unlocked(const Frequencies& frequencies, const Positions& rows, double factor,
+                     bool inverse, const RotaryData& data, bool streamed, int threads) {
+    const Direction direction = inverse ? Direction::backwards : Direction::forwards;
+    run_unlocked([&] {
+        rotate(*chosen_kernels, frequencies, rows, factor, direction, data, stores_of(streamed),
+               threads);
+    });
+}
+
 void rotate_positions(const Frequencies& frequencies, const py::object& positions,
                       const py::array& x, py::array& out, bool interleaved, bool inverse,
                       double factor, bool streamed, int threads) {
     const Positions rows = positions_of(positions, frequencies.axes());
     const RotaryData data = data_of(x, out, shape_of(positions, rows.axes > 1 ? 1 : 0),
                                     frequencies.pairs(), interleaved);
-    run_unlocked([&] {
-        rotate(*chosen_kernels, frequencies, rows, factor,
-               inverse ? Direction::backwards : Direction::forwards, data,
-               streamed ? Stores::streamed : Stores::cached, threads);
-    });
+    rotate_unlocked(frequencies, rows, factor, inverse, data, streamed, threads);
 }
 
 // Whether positions or tables of such leading axes say which row of x each belongs to.
@@ -103,10 +108,7 @@ py::object rotate_plainly(const Frequencies& frequencies, const py::object& posi
         return py::none();
     const RotaryData data =
         data_of(plain->x, plain->out, own->shape, frequencies.pairs(), interleaved);
-    run_unlocked([&] {
-        rotate(*chosen_kernels, frequencies, own->rows, factor,
-               inverse ? Direction::backwards : Direction::forwards, data, Stores::cached, threads);
-    });
+    rotate_unlocked(frequencies, own->rows, factor, inverse, data, false, threads);
     return plain->out;
 }
 
@@ -121,10 +123,7 @@ void rotate_tables(const py::array& cosines, const py::array& sines, const py::a
             "tables of the right type");
     require(is_c_contiguous(cosines) && is_c_contiguous(sines), "tables in C order");
     const void *const c = cosines.data(), *const s = sines.data();
-    run_unlocked([&] {
-        rotate_by(*chosen_kernels, c, s, data, streamed ? Stores::streamed : Stores::cached,
-                  threads);
-    });
+    run_unlocked([&] { rotate_by(*chosen_kernels, c, s, data, stores_of(streamed), threads); });
 }
 
 // The same for tables as they are; None for others.

@@ -49,8 +49,7 @@ void softmax_arrays(const py::array& x, py::array& out, const py::object& mask, 
                 std::equal(x.shape(), x.shape() + x.ndim(), out.shape()),
             "a writable out as x");
     const Strided<void> y = strided(out, out.mutable_data(), x.ndim(), axis);
-    const Stores stores = streamed ? Stores::streamed : Stores::cached;
-    run_unlocked([&] { softmax(*chosen_kernels, s, y, stores, threads); });
+    run_unlocked([&] { softmax(*chosen_kernels, s, y, stores_of(streamed), threads); });
 }
 
 bool is_plain_mask(const py::handle& mask, const py::array& x) {
