@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <type_traits>
 #include <vector>
 
 #include "bindings/attention.hpp"
@@ -76,32 +77,36 @@ bool is_allowed(double value, double largest, bool allows_minus_infinity) {
     return std::abs(value) <= largest || (allows_minus_infinity && value == -HUGE_VAL);
 }
 
+// Whether that is an array of T, float64 or int64, all of whose values pass the test.
+template <class T, class Test>
+bool values_fit_plainly(const py::handle& values, Test test) {
+    if (!is_plain_array(values))
+        return false;
+    const auto array = py::reinterpret_borrow<py::array>(values);
+    const py::dtype dtype = array.dtype();
+    const bool of_type = std::is_same_v<T, double> ? is_native_float(dtype) && dtype.itemsize() == 8
+                                                   : is_native_int64(dtype);
+    if (!of_type || !is_c_contiguous(array))
+        return false;
+    const auto* const first = static_cast<const T*>(array.data());
+    return std::all_of(first, first + array.size(), test);
+}
+
 // Whether that is an array of float64 with a value for every head, or for all along some axes: none
 // of them larger, but -inf where that is allowed.
 bool per_head_fits_plainly(const py::handle& values, const std::vector<std::int64_t>& leading,
                            double largest, bool allows_minus_infinity) {
-    if (!is_plain_array(values))
-        return false;
-    const auto array = py::reinterpret_borrow<py::array>(values);
-    if (!is_native_float(array.dtype()) || array.itemsize() != 8 || !is_c_contiguous(array) ||
-        !broadcasts(array, leading))
-        return false;
-    const auto* const first = static_cast<const double*>(array.data());
-    return std::all_of(first, first + array.size(), [&](double value) {
+    const auto test = [&](double value) {
         return is_allowed(value, largest, allows_minus_infinity);
-    });
+    };
+    return values_fit_plainly<double>(values, test) &&
+           broadcasts(py::reinterpret_borrow<py::array>(values), leading);
 }
 
 // Whether that is an array of int64, none of them smaller or larger.
 bool integers_fit_plainly(const py::handle& values, std::int64_t smallest, std::int64_t largest) {
-    if (!is_plain_array(values))
-        return false;
-    const auto array = py::reinterpret_borrow<py::array>(values);
-    if (!is_native_int64(array.dtype()) || !is_c_contiguous(array))
-        return false;
-    const auto* const first = static_cast<const std::int64_t*>(array.data());
-    return std::all_of(first, first + array.size(),
-                       [&](std::int64_t value) { return smallest <= value && value <= largest; });
+    return values_fit_plainly<std::int64_t>(
+        values, [&](std::int64_t value) { return smallest <= value && value <= largest; });
 }
 
 // A soft cap that is a normal number in each type, 0 for None.
