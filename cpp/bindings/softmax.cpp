@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <vector>
 
 #include "bindings/bindings.hpp"
@@ -60,19 +61,25 @@ bool is_plain_mask(const py::handle& mask, const py::array& x) {
            broadcasts(array, {x.shape(), x.shape() + x.ndim()});
 }
 
+// The axis that a Python integer names, from the end where it is negative.
+std::optional<std::int64_t> plain_axis(const py::handle& axis, std::int64_t rank) {
+    const auto given = plain_position(axis);
+    if (!given || *given < -rank || *given >= rank)
+        return {};
+    return *given < 0 ? *given + rank : *given;
+}
+
 // What most calls are: an array as it is. None for others, which take the general way.
 py::object softmax_plainly(const py::handle& x, const py::object& mask, const py::handle& axis,
                            const py::handle& scale, const py::handle& out, int threads) {
     auto plain = plain_data(x, out, 1, {mask});
-    const auto along = plain_position(axis);
-    if (!plain || !along || !PyFloat_CheckExact(scale.ptr()))
+    if (!plain || !PyFloat_CheckExact(scale.ptr()))
         return py::none();
     const double factor = PyFloat_AS_DOUBLE(scale.ptr());
-    const std::int64_t rank = plain->x.ndim(), place = *along < 0 ? *along + rank : *along;
-    if (place < 0 || place >= rank || !std::isfinite(factor) ||
-        !(mask.is_none() || is_plain_mask(mask, plain->x)))
+    const auto along = plain_axis(axis, plain->x.ndim());
+    if (!along || !std::isfinite(factor) || !(mask.is_none() || is_plain_mask(mask, plain->x)))
         return py::none();
-    softmax_arrays(plain->x, plain->out, mask, place, factor, false, false, threads);
+    softmax_arrays(plain->x, plain->out, mask, *along, factor, false, false, threads);
     return plain->out;
 }
 
@@ -88,19 +95,17 @@ void logsumexp_arrays(const py::array& x, py::array& out, const py::object& mask
 // As softmax_plainly, of float64 and float32.
 py::object logsumexp_plainly(const py::handle& given, const py::object& mask,
                              const py::handle& axis, int threads) {
-    const auto along = plain_position(axis);
-    if (!along || !is_plain_array(given))
+    if (!is_plain_array(given))
         return py::none();
     const auto x = py::reinterpret_borrow<py::array>(given);
-    const std::int64_t rank = x.ndim(), place = *along < 0 ? *along + rank : *along;
-    if (!is_native_float(x.dtype()) || x.itemsize() < 4 || x.size() == 0 ||
-        x.nbytes() > small_bytes || place < 0 || place >= rank ||
-        !(mask.is_none() || is_plain_mask(mask, x)))
+    const auto along = plain_axis(axis, x.ndim());
+    if (!along || !is_native_float(x.dtype()) || x.itemsize() < 4 || x.size() == 0 ||
+        x.nbytes() > small_bytes || !(mask.is_none() || is_plain_mask(mask, x)))
         return py::none();
-    std::vector<py::ssize_t> shape(x.shape(), x.shape() + rank);
-    shape.erase(shape.begin() + place);
+    std::vector<py::ssize_t> shape(x.shape(), x.shape() + x.ndim());
+    shape.erase(shape.begin() + *along);
     py::array sums = new_array(py::dtype::of<double>(), shape);
-    logsumexp_arrays(x, sums, mask, place, threads);
+    logsumexp_arrays(x, sums, mask, *along, threads);
     if (type_of(x) == Type::float64)
         return sums;
     py::array rounded = new_array(x.dtype(), shape);
