@@ -141,12 +141,15 @@ std::optional<PlainData> plain_data(const py::handle& x_given, const py::handle&
     const auto x = py::reinterpret_borrow<py::array>(x_given);
     if (!is_native_float(x.dtype()) || x.size() == 0 || x.nbytes() > small_bytes)
         return {};
-    if (out_given.is_none())
-        return PlainData{x, new_array(x.dtype(), {x.shape(), x.shape() + x.ndim()})};
-    const auto out = py::reinterpret_borrow<py::array>(out_given);
-    if (!takes_result(out, x, others))
+    if (!out_given.is_none() &&
+        !takes_result(py::reinterpret_borrow<py::array>(out_given), x, others))
         return {};
-    return PlainData{x, out};
+    return PlainData{x, py::reinterpret_borrow<py::object>(out_given)};
+}
+
+py::array PlainData::result() const {
+    return out.is_none() ? new_array(x.dtype(), {x.shape(), x.shape() + x.ndim()})
+                         : py::reinterpret_borrow<py::array>(out);
 }
 
 void check_out(const py::array& out, std::int64_t elements) {

@@ -60,9 +60,13 @@ std::optional<PlainPositions> plain_positions(const pybind11::handle& positions,
 inline constexpr std::int64_t small_bytes = 8 << 20;
 
 // An array as it is, and where a result of its shape and type goes: x itself, or memory that the
-// others, which are read meanwhile, have no part of.
+// others, which are read meanwhile, have no part of; or None, which becomes new memory once nothing
+// else is left to check.
 struct PlainData {
-    pybind11::array x, out;
+    pybind11::array x;
+    pybind11::object out;
+
+    pybind11::array result() const;
 };
 std::optional<PlainData> plain_data(const pybind11::handle& x, const pybind11::handle& out,
                                     pybind11::ssize_t axes,

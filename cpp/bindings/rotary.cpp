@@ -100,16 +100,16 @@ py::object rotate_plainly(const Frequencies& frequencies, const py::object& posi
                           bool inverse, double factor, int threads) {
     if (frequencies.axes() != 1)
         return py::none();
-    auto plain = plain_data(x, out, 2, {positions});
+    const auto plain = plain_data(x, out, 2, {positions});
     if (!plain)
         return py::none();
     const auto own = plain_positions_of_rows(positions, plain->x);
     if (!own)
         return py::none();
-    const RotaryData data =
-        data_of(plain->x, plain->out, own->shape, frequencies.pairs(), interleaved);
+    py::array result = plain->result();
+    const RotaryData data = data_of(plain->x, result, own->shape, frequencies.pairs(), interleaved);
     rotate_unlocked(frequencies, own->rows, factor, inverse, data, false, threads);
-    return plain->out;
+    return result;
 }
 
 void rotate_tables(const py::array& cosines, const py::array& sines, const py::array& x,
@@ -130,7 +130,7 @@ void rotate_tables(const py::array& cosines, const py::array& sines, const py::a
 py::object rotate_by_plainly(const py::handle& cosines, const py::handle& sines,
                              const py::handle& x, const py::handle& out, bool interleaved,
                              int threads) {
-    auto plain = plain_data(x, out, 2, {cosines, sines});
+    const auto plain = plain_data(x, out, 2, {cosines, sines});
     if (!plain || !is_plain_array(cosines) || !is_plain_array(sines))
         return py::none();
     const auto c = py::reinterpret_borrow<py::array>(cosines);
@@ -143,8 +143,9 @@ py::object rotate_by_plainly(const py::handle& cosines, const py::handle& sines,
     if (!alike || type_of(c) != table_type(type_of(plain->x)) || c.shape(rank - 1) == 0 ||
         2 * c.shape(rank - 1) > features || !fits_rows({c.shape(), c.shape() + rank - 1}, plain->x))
         return py::none();
-    rotate_tables(c, s, plain->x, plain->out, interleaved, false, threads);
-    return plain->out;
+    py::array result = plain->result();
+    rotate_tables(c, s, plain->x, result, interleaved, false, threads);
+    return result;
 }
 
 } // namespace

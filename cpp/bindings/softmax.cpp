@@ -72,15 +72,16 @@ std::optional<std::int64_t> plain_axis(const py::handle& axis, std::int64_t rank
 // What most calls are: an array as it is. None for others, which take the general way.
 py::object softmax_plainly(const py::handle& x, const py::object& mask, const py::handle& axis,
                            const py::handle& scale, const py::handle& out, int threads) {
-    auto plain = plain_data(x, out, 1, {mask});
+    const auto plain = plain_data(x, out, 1, {mask});
     if (!plain || !PyFloat_CheckExact(scale.ptr()))
         return py::none();
     const double factor = PyFloat_AS_DOUBLE(scale.ptr());
     const auto along = plain_axis(axis, plain->x.ndim());
     if (!along || !std::isfinite(factor) || !(mask.is_none() || is_plain_mask(mask, plain->x)))
         return py::none();
-    softmax_arrays(plain->x, plain->out, mask, *along, factor, false, false, threads);
-    return plain->out;
+    py::array result = plain->result();
+    softmax_arrays(plain->x, result, mask, *along, factor, false, false, threads);
+    return result;
 }
 
 void logsumexp_arrays(const py::array& x, py::array& out, const py::object& mask, std::int64_t axis,
