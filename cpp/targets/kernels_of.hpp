@@ -64,6 +64,8 @@ constexpr ropewalk::TileKernels<T> few_of() {
 template <class S, class T>
 constexpr ropewalk::AttentionKernels<T> attention_of() {
     using Own = FloatData<S, T>;
+    using F16 = HalfData<S, Float16>;
+    using BF16 = HalfData<S, BFloat16>;
     ropewalk::AttentionKernels<T> all{
         Lanes<S, T>::count,
         {score<S, T>, cap<S, T>, find_extremes<S, T>, raise<S, T>, weigh<S, T>, accumulate<S, T>,
@@ -77,12 +79,11 @@ constexpr ropewalk::AttentionKernels<T> attention_of() {
     if constexpr (sizeof(T) == 4) {
         all.many.accumulate_last = accumulate_last<S>;
         all.few[static_cast<int>(Type::float32)] = few_of<S, T, Own>();
-        all.few[static_cast<int>(Type::float16)] = few_of<S, T, HalfData<S, Float16>>();
-        all.few[static_cast<int>(Type::bfloat16)] = few_of<S, T, HalfData<S, BFloat16>>();
+        all.few[static_cast<int>(Type::float16)] = few_of<S, T, F16>();
+        all.few[static_cast<int>(Type::bfloat16)] = few_of<S, T, BF16>();
         all.short_heads[static_cast<int>(Type::float32)] = attend_short<S, T, Own>;
-        all.short_heads[static_cast<int>(Type::float16)] = attend_short<S, T, HalfData<S, Float16>>;
-        all.short_heads[static_cast<int>(Type::bfloat16)] =
-            attend_short<S, T, HalfData<S, BFloat16>>;
+        all.short_heads[static_cast<int>(Type::float16)] = attend_short<S, T, F16>;
+        all.short_heads[static_cast<int>(Type::bfloat16)] = attend_short<S, T, BF16>;
     } else {
         all.few[static_cast<int>(Type::float64)] = few_of<S, T, Own>();
         all.short_heads[static_cast<int>(Type::float64)] = attend_short<S, T, Own>;
@@ -130,60 +131,59 @@ constexpr ropewalk::SoftmaxKernels<T> softmax_of() {
 
 template <class S, class T>
 constexpr ropewalk::KernelsIn<T> kernels_in() {
-    ropewalk::KernelsIn<T> all{{read<S, FloatData<S, float>>, read<S, HalfData<S, Float16>>,
-                                read<S, HalfData<S, BFloat16>>},
-                               {write<S, FloatData<S, float>>, write<S, HalfData<S, Float16>>,
-                                write<S, HalfData<S, BFloat16>>},
+    using F16 = HalfData<S, Float16>;
+    using BF16 = HalfData<S, BFloat16>;
+    using F32 = FloatData<S, float>;
+    using F64 = FloatData<S, double>;
+    ropewalk::KernelsIn<T> all{{read<S, F32>, read<S, F16>, read<S, BF16>},
+                               {write<S, F32>, write<S, F16>, write<S, BF16>},
                                attention_of<S, T>(),
                                softmax_of<S, T>()};
     if constexpr (sizeof(T) == 8) {
-        all.read[static_cast<int>(Type::float64)] = read<S, FloatData<S, double>>;
-        all.write[static_cast<int>(Type::float64)] = write<S, FloatData<S, double>>;
+        all.read[static_cast<int>(Type::float64)] = read<S, F64>;
+        all.write[static_cast<int>(Type::float64)] = write<S, F64>;
     }
     return all;
 }
 
 template <class S>
 constexpr ropewalk::Kernels kernels_of(const char* isa) {
-    return {isa,
-            evaluate_plain_row<S>,
-            evaluate_precise_row<S>,
-            turn_row<Plain<S>>,
-            turn_row<Precise<S>>,
-            scale_row<S, Plain<S>>,
-            scale_row<S, Precise<S>>,
-            {Interleaved<S, FloatData<S, float>>::rotate,
-             Interleaved<S, HalfData<S, Float16>>::rotate,
-             Interleaved<S, HalfData<S, BFloat16>>::rotate,
-             Interleaved<S, FloatData<S, double>>::rotate},
-            {Half<S, FloatData<S, float>>::rotate, Half<S, HalfData<S, Float16>>::rotate,
-             Half<S, HalfData<S, BFloat16>>::rotate, Half<S, FloatData<S, double>>::rotate},
-            {merge_rows<S, FloatData<S, float>>, merge_rows<S, HalfData<S, Float16>>,
-             merge_rows<S, HalfData<S, BFloat16>>, merge_rows<S, FloatData<S, double>>},
-            {},
-            {},
-            kernels_in<S, float>(),
-            kernels_in<S, double>(),
-            total_of<S>,
-            total_columns<S>,
-            {sum_exponentials<S, FloatData<S, float>>, sum_exponentials<S, HalfData<S, Float16>>,
-             sum_exponentials<S, HalfData<S, BFloat16>>, sum_exponentials<S, FloatData<S, double>>},
-            {sum_exponentials_of_columns<S, FloatData<S, float>>,
-             sum_exponentials_of_columns<S, HalfData<S, Float16>>,
-             sum_exponentials_of_columns<S, HalfData<S, BFloat16>>,
-             sum_exponentials_of_columns<S, FloatData<S, double>>},
-            {total_exponentials_of_short_columns<S, FloatData<S, float>>,
-             total_exponentials_of_short_columns<S, HalfData<S, Float16>>,
-             total_exponentials_of_short_columns<S, HalfData<S, BFloat16>>,
-             total_exponentials_of_short_columns<S, FloatData<S, double>>},
-            logarithms<S>,
-            logarithms_of_sums<S>,
-            logarithm_of<S>,
-            exponential_of<S>,
-            stream_of<S>(),
-            S::fence,
-            fillings_of<S, false>(),
-            fillings_of<S, S::streams>()};
+    using F16 = HalfData<S, Float16>;
+    using BF16 = HalfData<S, BFloat16>;
+    using F32 = FloatData<S, float>;
+    using F64 = FloatData<S, double>;
+    return {
+        isa,
+        evaluate_plain_row<S>,
+        evaluate_precise_row<S>,
+        turn_row<Plain<S>>,
+        turn_row<Precise<S>>,
+        scale_row<S, Plain<S>>,
+        scale_row<S, Precise<S>>,
+        {Interleaved<S, F32>::rotate, Interleaved<S, F16>::rotate, Interleaved<S, BF16>::rotate,
+         Interleaved<S, F64>::rotate},
+        {Half<S, F32>::rotate, Half<S, F16>::rotate, Half<S, BF16>::rotate, Half<S, F64>::rotate},
+        {merge_rows<S, F32>, merge_rows<S, F16>, merge_rows<S, BF16>, merge_rows<S, F64>},
+        {},
+        {},
+        kernels_in<S, float>(),
+        kernels_in<S, double>(),
+        total_of<S>,
+        total_columns<S>,
+        {sum_exponentials<S, F32>, sum_exponentials<S, F16>, sum_exponentials<S, BF16>,
+         sum_exponentials<S, F64>},
+        {sum_exponentials_of_columns<S, F32>, sum_exponentials_of_columns<S, F16>,
+         sum_exponentials_of_columns<S, BF16>, sum_exponentials_of_columns<S, F64>},
+        {total_exponentials_of_short_columns<S, F32>, total_exponentials_of_short_columns<S, F16>,
+         total_exponentials_of_short_columns<S, BF16>, total_exponentials_of_short_columns<S, F64>},
+        logarithms<S>,
+        logarithms_of_sums<S>,
+        logarithm_of<S>,
+        exponential_of<S>,
+        stream_of<S>(),
+        S::fence,
+        fillings_of<S, false>(),
+        fillings_of<S, S::streams>()};
 }
 
 } // namespace
