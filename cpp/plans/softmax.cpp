@@ -138,25 +138,17 @@ class TaskRows {
     }
     // Bytes of the mask, or null.
     const std::uint8_t* counts(std::int64_t row) const {
-        if (s_.mask.data == nullptr)
-            return nullptr;
-        const auto* const from = s_.mask.data + offset_of(s_.leading, s_.mask, index_ + row);
-        if (s_.mask.step == 1)
-            return from;
-        copy_apart<std::uint8_t>(from, s_.mask.step, room_.counts, 1, s_.length);
-        return room_.counts;
+        return e_.counts(offset_of(s_.leading, s_.mask, index_ + row), s_.mask.step, s_.length,
+                         room_.counts);
     }
     // Of x, as elements that count, one behind another.
     void gather(std::int64_t rows, T* to) const {
         each_run(rows, s_.length, gapless(s_.x) && gapless(s_.mask),
                  [&](std::int64_t row, std::int64_t count) {
                      T* const elements = to + row * s_.length;
-                     const void* from = row_of(s_.x, row);
-                     if (s_.x.step != 1) {
-                         void* const packed = e_.plain() ? elements : room_.packed;
-                         copy_apart(e_.bytes, from, s_.x.step, packed, 1, count);
-                         from = packed;
-                     }
+                     void* const packed = e_.plain() ? elements : room_.packed;
+                     const void* const from =
+                         e_.together(row_of(s_.x, row), s_.x.step, count, packed);
                      if (from != elements)
                          e_.read(from, counts(row), count, elements);
                  });
@@ -170,15 +162,8 @@ class TaskRows {
     // To y, from one behind another.
     void scatter(T* from, std::int64_t rows) const {
         each_run(rows, s_.length, gapless(y_), [&](std::int64_t row, std::int64_t count) {
-            T* const shares = from + row * s_.length;
-            if (y_.step == 1)
-                return e_.write(shares, nullptr, count, row_of(y_, row));
-            const void* packed = shares;
-            if (!e_.as_computed()) {
-                e_.write(shares, nullptr, count, room_.packed);
-                packed = room_.packed;
-            }
-            copy_apart(e_.bytes, packed, 1, row_of(y_, row), y_.step, count);
+            e_.write(from + row * s_.length, nullptr, count, row_of(y_, row), y_.step,
+                     room_.packed);
         });
     }
 

@@ -81,6 +81,24 @@ struct SoftmaxElements {
     void* at(const Strided<void>& y, std::int64_t offset) const {
         return static_cast<char*>(y.data) + offset * bytes;
     }
+    // Elements `step` apart in memory as they lie there, or brought together in the room for that.
+    const void* together(const void* x, std::int64_t step, std::int64_t count, void* room) const {
+        if (step == 1)
+            return x;
+        copy_apart(bytes, x, step, room, 1, count);
+        return room;
+    }
+    // The same of bytes of the mask, from that one on; null where there is none.
+    const std::uint8_t* counts(std::int64_t first, std::int64_t step, std::int64_t count,
+                               std::uint8_t* room) const {
+        if (asked.mask.data == nullptr)
+            return nullptr;
+        const std::uint8_t* const from = asked.mask.data + first;
+        if (step == 1)
+            return from;
+        copy_apart<std::uint8_t>(from, step, room, 1, count);
+        return room;
+    }
     // Elements side by side, what is left out as -inf.
     void read(const void* x, const std::uint8_t* counts, std::int64_t count, T* elements) const {
         const auto hide = [&](const T* from) {
@@ -95,11 +113,17 @@ struct SoftmaxElements {
         if (counts != nullptr)
             hide(elements);
     }
-    // Shares, which are NaN in a row of NaN; what is left out is 0.
-    void write(T* shares, const std::uint8_t* counts, std::int64_t count, void* y) const {
+    // Shares, which are NaN in a row of NaN, to memory, where they lie `step` apart; what is left
+    // out is 0.
+    void write(T* shares, const std::uint8_t* counts, std::int64_t count, void* y,
+               std::int64_t step, void* room) const {
         if (counts != nullptr)
             kernel().hide(shares, counts, count, T{0}, shares);
-        kernels_in<T>(kernels).write[static_cast<std::size_t>(asked.type)](shares, count, y);
+        if (step == 1 || !as_computed())
+            kernels_in<T>(kernels).write[static_cast<std::size_t>(asked.type)](
+                shares, count, step == 1 ? y : room);
+        if (step != 1)
+            copy_apart(bytes, as_computed() ? shares : room, 1, y, step, count);
     }
 };
 

@@ -54,19 +54,9 @@ class SoftmaxRow {
     }
     void load(std::int64_t begin, std::int64_t count) {
         const Softmax& s = e_.asked;
-        const void* from = e_.at(s.x, x_ + begin * s.x.step);
-        if (s.x.step != 1) {
-            copy_apart(e_.bytes, from, s.x.step, room_.packed, 1, count);
-            from = room_.packed;
-        }
-        counts_ = nullptr;
-        if (s.mask.data != nullptr) {
-            counts_ = s.mask.data + mask_ + begin * s.mask.step;
-            if (s.mask.step != 1) {
-                copy_apart<std::uint8_t>(counts_, s.mask.step, room_.counts, 1, count);
-                counts_ = room_.counts;
-            }
-        }
+        const void* const from =
+            e_.together(e_.at(s.x, x_ + begin * s.x.step), s.x.step, count, room_.packed);
+        counts_ = e_.counts(mask_ + begin * s.mask.step, s.mask.step, count, room_.counts);
         elements_ = room_.elements;
         if (e_.plain())
             elements_ = static_cast<const T*>(from);
@@ -116,11 +106,8 @@ class SoftmaxRow {
                 e_.kernel().hide(room_.weights, counts_, count, T{0}, room_.weights);
             stream(reinterpret_cast<const char*>(room_.weights), count * e_.bytes,
                    static_cast<char*>(to));
-        } else if (result_->step == 1) {
-            e_.write(room_.weights, counts_, count, to);
         } else {
-            e_.write(room_.weights, counts_, count, room_.packed);
-            copy_apart(e_.bytes, room_.packed, 1, to, result_->step, count);
+            e_.write(room_.weights, counts_, count, to, result_->step, room_.packed);
         }
     }
 
@@ -230,11 +217,8 @@ class SoftmaxColumns {
         if (whole_)
             return load(e_.asked.type, e_.at(x, x_ + begin * x.step), x.step, count, columns_);
         for (std::int64_t i = 0; i < count; ++i) {
-            const void* from = e_.at(x, x_ + (begin + i) * x.step);
-            if (x.strides.back() != 1) {
-                copy_apart(e_.bytes, from, x.strides.back(), room_.packed, 1, columns_);
-                from = room_.packed;
-            }
+            const void* const from = e_.together(e_.at(x, x_ + (begin + i) * x.step),
+                                                 x.strides.back(), columns_, room_.packed);
             T* const row = room_.elements + i * width_;
             e_.read(from, counted(begin + i), columns_, row);
             std::fill(row + columns_, row + width_, T{0});
@@ -255,14 +239,9 @@ class SoftmaxColumns {
         if (whole_)
             return share(e_.asked.type, count, columns_, e_.at(y, y_ + begin * y.step), y.step);
         share(SoftmaxElements<T>::own_type, count, width_, room_.elements, width_);
-        for (std::int64_t i = 0; i < count; ++i) {
-            void* const to = e_.at(y, y_ + (begin + i) * y.step);
-            const bool apart = y.strides.back() != 1;
+        for (std::int64_t i = 0; i < count; ++i)
             e_.write(room_.elements + i * width_, counted(begin + i), columns_,
-                     apart ? room_.packed : to);
-            if (apart)
-                copy_apart(e_.bytes, room_.packed, 1, to, y.strides.back(), columns_);
-        }
+                     e_.at(y, y_ + (begin + i) * y.step), y.strides.back(), room_.packed);
     }
 
     std::int64_t length() const { return e_.asked.length; }
@@ -294,11 +273,7 @@ class SoftmaxColumns {
         const Strided<const std::uint8_t>& mask = e_.asked.mask;
         if (mask.data == nullptr)
             return nullptr;
-        const std::uint8_t* const counts = mask.data + mask_ + element * mask.step;
-        if (mask.strides.back() == 1)
-            return counts;
-        copy_apart<std::uint8_t>(counts, mask.strides.back(), room_.counts, 1, columns_);
-        return room_.counts;
+        return e_.counts(mask_ + element * mask.step, mask.strides.back(), columns_, room_.counts);
     }
 
     const SoftmaxElements<T>& e_;
