@@ -437,12 +437,19 @@ struct Simd {
         return {_mm256_maskload_pd(p, wide_lane_mask(lanes)),
                 _mm256_maskload_pd(p + 4, wide_lane_mask(lanes >> 4))};
     }
-    static U16 get_some(const std::uint16_t* p, unsigned lanes) {
+    [[gnu::always_inline]] static U16 get_some(const std::uint16_t* p, unsigned lanes) {
         const auto* q = reinterpret_cast<const int*>(p);
-        U16 v{_mm_maskload_epi32(q, pair_mask(lanes)),
-              _mm_maskload_epi32(q + 4, pair_mask(lanes >> 8))};
-        each_alone(lanes, v, [p](std::uint16_t& own, int i) { own = p[i]; });
-        return v;
+        const U16 v{_mm_maskload_epi32(q, pair_mask(lanes)),
+                    _mm_maskload_epi32(q + 4, pair_mask(lanes >> 8))};
+        unsigned alone = lanes & 0xffffU & ~(pairs_of(lanes) * 3);
+        if (alone == 0)
+            return v;
+        std::uint16_t all[16];
+        put(all, v);
+        for (int i = 0; alone != 0; ++i, alone >>= 1)
+            if ((alone & 1) != 0)
+                all[i] = p[i];
+        return get(all);
     }
 
     static void put(float* p, F32 v) { put(p, p + 8, v); }
@@ -466,22 +473,16 @@ struct Simd {
     // Only the lanes whose bits are set; p is where lane 0 would go. With a mask AMD's processors
     // store many times as slowly.
     static void put_some(float* p, F32 v, unsigned lanes) {
-        if (lanes == 0xffff)
-            return put(p, v);
-        _mm256_maskstore_ps(p, lane_mask(lanes), v.low);
-        _mm256_maskstore_ps(p + 8, lane_mask(lanes >> 8), v.high);
+        put_some(p, v.low, lanes & 0xff);
+        put_some(p + 8, v.high, lanes >> 8 & 0xff);
     }
     static void put_some(std::uint16_t* p, U16 v, unsigned lanes) {
-        auto* const q = reinterpret_cast<int*>(p);
-        _mm_maskstore_epi32(q, pair_mask(lanes), v.low);
-        _mm_maskstore_epi32(q + 4, pair_mask(lanes >> 8), v.high);
-        each_alone(lanes, v, [p](std::uint16_t own, int i) { p[i] = own; });
+        put_some(p, v.low, lanes & 0xff);
+        put_some(p + 8, v.high, lanes >> 8 & 0xff);
     }
     static void put_some(double* p, F64 v, unsigned lanes) {
-        if (lanes == 0xff)
-            return put(p, v);
-        _mm256_maskstore_pd(p, wide_lane_mask(lanes), v.low);
-        _mm256_maskstore_pd(p + 4, wide_lane_mask(lanes >> 4), v.high);
+        put_some(p, v.low, lanes & 0xf);
+        put_some(p + 4, v.high, lanes >> 4 & 0xf);
     }
 
     static constexpr bool streams = true;
@@ -550,6 +551,71 @@ struct Simd {
     };
 
   private:
+    // The lanes whose bits are set, by halves down to single ones.
+    static void put_some(float* p, __m256 v, unsigned lanes) {
+        if (lanes == 0xff)
+            return _mm256_storeu_ps(p, v);
+        if ((lanes & 0xf) != 0)
+            put_some(p, _mm256_castps256_ps128(v), lanes & 0xf);
+        if (lanes > 0xf)
+            put_some(p + 4, _mm256_extractf128_ps(v, 1), lanes >> 4);
+    }
+    static void put_some(float* p, __m128 v, unsigned lanes) {
+        if (lanes == 0xf)
+            return _mm_storeu_ps(p, v);
+        if ((lanes & 3) != 0)
+            put_two(p, v, lanes & 3);
+        if (lanes > 3)
+            put_two(p + 2, _mm_movehl_ps(v, v), lanes >> 2);
+    }
+    static void put_two(float* p, __m128 v, unsigned lanes) {
+        if (lanes == 3)
+            _mm_storel_pi(reinterpret_cast<__m64*>(p), v);
+        else if (lanes == 1)
+            _mm_store_ss(p, v);
+        else
+            _mm_store_ss(p + 1, _mm_movehdup_ps(v));
+    }
+    static void put_some(double* p, __m256d v, unsigned lanes) {
+        if (lanes == 0xf)
+            return _mm256_storeu_pd(p, v);
+        if ((lanes & 3) != 0)
+            put_two(p, _mm256_castpd256_pd128(v), lanes & 3);
+        if (lanes > 3)
+            put_two(p + 2, _mm256_extractf128_pd(v, 1), lanes >> 2);
+    }
+    static void put_two(double* p, __m128d v, unsigned lanes) {
+        if (lanes == 3)
+            _mm_storeu_pd(p, v);
+        else if (lanes == 1)
+            _mm_store_sd(p, v);
+        else
+            _mm_storeh_pd(p + 1, v);
+    }
+    static void put_some(std::uint16_t* p, __m128i v, unsigned lanes) {
+        if (lanes == 0xff)
+            return _mm_storeu_si128(reinterpret_cast<__m128i*>(p), v);
+        if ((lanes & 0xf) != 0)
+            put_four(p, v, lanes & 0xf);
+        if (lanes > 0xf)
+            put_four(p + 4, _mm_srli_si128(v, 8), lanes >> 4);
+    }
+    static void put_four(std::uint16_t* p, __m128i v, unsigned lanes) {
+        if (lanes == 0xf)
+            return _mm_storeu_si64(p, v);
+        if ((lanes & 3) != 0)
+            put_two(p, v, lanes & 3);
+        if (lanes > 3)
+            put_two(p + 2, _mm_srli_epi64(v, 32), lanes >> 2);
+    }
+    static void put_two(std::uint16_t* p, __m128i v, unsigned lanes) {
+        if (lanes == 3)
+            _mm_storeu_si32(p, v);
+        else if (lanes == 1)
+            *p = static_cast<std::uint16_t>(_mm_extract_epi16(v, 0));
+        else
+            p[1] = static_cast<std::uint16_t>(_mm_extract_epi16(v, 1));
+    }
     static __m256 all_lanes(const float* p) { return _mm256_set1_ps(*p); }
     static __m256d all_lanes(const double* p) { return _mm256_set1_pd(*p); }
     static __m256 fma(__m256 a, __m256 b, __m256 c) { return _mm256_fmadd_ps(a, b, c); }
@@ -662,25 +728,12 @@ struct Simd {
         const __m256i bit = _mm256_set_epi64x(8, 4, 2, 1);
         return _mm256_cmpeq_epi64(_mm256_and_si256(_mm256_set1_epi64x(lanes), bit), bit);
     }
-    // Lanes of sixteen bits are chosen two by two: where only one of two is, it is alone, and
-    // function(lane, its number) reads or writes it.
+    // Lanes of sixteen bits are chosen two by two; where only one of two is, it is alone.
     static unsigned pairs_of(unsigned lanes) { return lanes & lanes >> 1 & 0x5555U; }
     static __m128i pair_mask(unsigned lanes) {
         const __m128i bit = _mm_set_epi32(64, 16, 4, 1);
         const __m128i pairs = _mm_set1_epi32(static_cast<int>(pairs_of(lanes)));
         return _mm_cmpeq_epi32(_mm_and_si128(pairs, bit), bit);
-    }
-    template <class Function>
-    static void each_alone(unsigned lanes, U16& v, Function function) {
-        unsigned alone = lanes & 0xffffU & ~(pairs_of(lanes) * 3);
-        if (alone == 0)
-            return;
-        std::uint16_t all[16];
-        put(all, v);
-        for (int i = 0; alone != 0; ++i, alone >>= 1)
-            if ((alone & 1) != 0)
-                function(all[i], i);
-        v = get(all);
     }
     // Each word in the upper half of 32 bits, and the lower halves of 32 bits.
     static __m256 high_words(__m128i v) {
