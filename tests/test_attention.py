@@ -34,9 +34,12 @@ BLOCK = 128  # keys that are summed in the arithmetic of the data before float64
 SMALLEST_WEIGHT = {"float32": 2.0**-100, "float64": 2.0**-1022}
 
 
-# By matrices of bfloat16: how many products of them each is the sum of, and how much of a product
-# of queries and keys, and of weights and values, is in none of these.
-PRODUCTS = {"bfloat16": (2, 0.0, 2.0**-16), "bfloat16x3": (3, 2.0**-15, 7 * 2.0**-17)}
+# By matrices of bfloat16: how much of a product of queries and keys, and of weights and values, is
+# in none of theirs, and how much more of the latter for every key.
+MATRICES = {
+    "bfloat16": (0.0, 2.0**-16, 2.0**-27),
+    "bfloat16x3": (2.0**-15, 7 * 2.0**-17, 2.0**-26),
+}
 # So many queries that share keys make matrices worth while.
 LEAST = {"bfloat16": 32, "bfloat16x3": 192}
 
@@ -46,16 +49,19 @@ def allowed_errors(
 ) -> reference.Attention:
     """Return how far each stage may be from the exact one where every operation rounds by `unit`.
 
-    A logit is a dot product of d terms (d roundings), times a scale that is itself rounded (4), a
-    soft cap (a cap and a factor that are rounded, a product, a tanh of up to 3 ulp, and a product
-    with the cap: 11), a bias and a slope (5), each relative to at most the sum of the sizes of all
-    that is added; then the largest logit is subtracted, and the exponential is off by up to 1.1
-    ulp, which is 2.2 units. If logit j is off by d_j at most, the weights are e^(d_j) a_j / sum a
-    e^d, so that the output is off by sum a_j (e^(d_j) - 1) (v_j - o) / sum a e^d. Sums of as many
-    terms as are added `in_a_row`, and of a quarter of them for the denominator, round so often,
-    relative to sum a |v|. Of each product of a query and a key `lost` may be missing.
+    A logit is a dot product of d terms, times a scale that is itself rounded (d + 2), a soft cap
+    (9), a bias and a slope (1 each), each relative to at most the sum of the sizes of all that is
+    added: the bound that docs/accuracy.md states. Then the largest logit is subtracted, and the
+    exponential is off by up to 1.1 ulp, which is 2.2 units. If logit j is off by d_j at most, the
+    weights are e^(d_j) a_j / sum a e^d, so that the output is off by sum a_j (e^(d_j) - 1)
+    (v_j - o) / sum a e^d. Sums of as many terms as are added `in_a_row`, and of a quarter of them
+    for the denominator, round so often, relative to sum a |v|. Of each product of a query and a key
+    `lost` may be missing.
     """
-    dim = call.query.shape[-1]
+    given = {name for name, option in call.options.items() if option is not None}
+    of_scores = call.query.shape[-1] + 2
+    of_capped = of_scores + 9 * ("softcap" in given)
+    of_biased = of_capped + ("bias" in given) + ("slopes" in given)
     largest = call.magnitudes
     biased = np.where(np.isneginf(expected.biased), 0, largest.biased)
     sinks = np.broadcast_to(call.sinks(expected.lse.shape[:-1])[..., None], expected.lse.shape)
@@ -63,7 +69,7 @@ def allowed_errors(
     top = np.where(np.isneginf(top), 0, top)
     below = np.where(np.isneginf(expected.biased), 0, top[..., None] - expected.biased)
     scores = lost * largest.scores
-    of_logits = unit * ((dim + 20) * biased + below + 2.2) + scores
+    of_logits = unit * (of_biased * biased + below + 2.2) + scores
     of_sinks = np.where(np.isneginf(sinks), 0, unit * (np.abs(sinks) + top - sinks + 2.2))
     of_sums = unit * (in_a_row / 4 + 4)
 
@@ -82,9 +88,9 @@ def allowed_errors(
     tiny = np.finfo(np.float64 if unit == UNIT["float64"] else np.float32).tiny
     zeros = SMALLEST_WEIGHT["float64" if unit == UNIT["float64"] else "float32"] * weights.shape[-1]
     return reference.Attention(
-        scores=unit * (dim + 4) * largest.scores + scores + tiny,
-        capped=unit * (dim + 20) * largest.scores + scores + tiny,
-        biased=unit * (dim + 20) * biased + scores + tiny,
+        scores=unit * of_scores * largest.scores + scores + tiny,
+        capped=unit * of_capped * largest.scores + scores + tiny,
+        biased=unit * of_biased * biased + scores + tiny,
         weights=weights * (np.exp(of_logits) / least[..., None] * (1 + of_sums) - 1) + zeros,
         lse=np.log(most / least) + of_sums + 2**-52 * np.abs(np.where(seen, expected.lse, 0)),
         output=off / least[..., None]
@@ -145,7 +151,7 @@ class Call:
 
     def may_be_matrices(self) -> bool:
         """Tell whether there are as many queries as matrices need, if all heads shared keys."""
-        if self.precision not in PRODUCTS or self.dtype == np.float64:
+        if self.precision not in MATRICES or self.dtype == np.float64:
             return False
         heads = self.query.shape[-3] if self.query.ndim > 3 else 1
         one_product = self.dtype == DTYPES["bfloat16"]
@@ -159,16 +165,16 @@ class Call:
         in_float64 = self.dtype == np.float64 or self.precision == "float64"
         unit = UNIT["float64" if in_float64 else "float32"]
         in_a_row = keys if in_float64 else min(keys, BLOCK)
-        products, lost, lost_values = 0, 0.0, 0.0
+        lost, lost_values = 0.0, 0.0
         if self.may_be_matrices():
-            products, lost, lost_values = PRODUCTS[self.precision or ""]
-        if products:  # of 32 keys at once
-            in_a_row += 20 + products * keys // 28
+            lost, lost_values, of_a_key = MATRICES[self.precision or ""]
+            lost_values += of_a_key * keys
+            in_a_row = BLOCK  # of 32 keys at once
         computed = allowed_errors(stages, self, unit, in_a_row, lost)
         # The loops of the reference round as well, and sum in any case exactly.
         own = allowed_errors(stages, self, UNIT["float64"], 1)
         allowed = {name: error + getattr(own, name) for name, error in vars(computed).items()}
-        if products:
+        if lost_values:
             value = np.abs(self.values_of_heads(stages.weights.shape[:-2]))
             allowed["output"] += 1.01 * lost_values * (stages.weights @ value)
         for name in ("scores", "capped", "biased", "weights", "output"):
@@ -234,9 +240,9 @@ def draw_calls(draw: st.DrawFn) -> Call:
     """Return any call of attention: shapes, options, dtypes and layouts; some of nothing."""
     least = int(draw(st.integers(0, 5)) > 0)
     lengths = st.one_of(st.integers(least, 3), st.integers(least, 20))
-    precision = draw(st.sampled_from([None, None, "float64", *PRODUCTS]))
+    precision = draw(st.sampled_from([None, None, "float64", *MATRICES]))
     queries, keys = draw(lengths), draw(lengths)
-    if precision in PRODUCTS and draw(st.booleans()):  # as many as make matrices worth while
+    if precision in MATRICES and draw(st.booleans()):  # as many as make matrices worth while
         queries += 32 if precision == "bfloat16" else 192
     dim, value_dim = draw(st.integers(1, 20)), draw(st.one_of(st.just(8), st.integers(0, 19)))
     batch = tuple(draw(st.lists(st.integers(least, 2), max_size=2)))
