@@ -55,8 +55,9 @@ def allowed_errors(
     exponential is off by up to 1.1 ulp, which is 2.2 units. If logit j is off by d_j at most, the
     weights are e^(d_j) a_j / sum a e^d, so that the output is off by sum a_j (e^(d_j) - 1)
     (v_j - o) / sum a e^d. Sums of as many terms as are added `in_a_row`, and of a quarter of them
-    for the denominator, round so often, relative to sum a |v|. Of each product of a query and a key
-    `lost` may be missing.
+    for the denominator, round so often, relative to sum a |v|. The log-sum-exp of float32 is within
+    the error of a logit, or of a sink that is rounded, and 1e-6. Of each product of a query and a
+    key `lost` may be missing.
     """
     given = {name for name, option in call.options.items() if option is not None}
     of_scores = call.query.shape[-1] + 2
@@ -69,30 +70,35 @@ def allowed_errors(
     top = np.where(np.isneginf(top), 0, top)
     below = np.where(np.isneginf(expected.biased), 0, top[..., None] - expected.biased)
     scores = lost * largest.scores
-    of_logits = unit * (of_biased * biased + below + 2.2) + scores
+    of_logits = unit * of_biased * biased + scores
+    of_powers = of_logits + unit * (below + 2.2)
     of_sinks = np.where(np.isneginf(sinks), 0, unit * (np.abs(sinks) + top - sinks + 2.2))
+    sinks_seen = np.where(np.isneginf(sinks), 0, sinks)
     of_sums = unit * (in_a_row / 4 + 4)
 
     weights = expected.weights
     seen = np.isfinite(expected.lse)
     sink_weights = np.exp(sinks - np.where(seen, expected.lse, 0))
-    least = (weights * np.exp(-of_logits)).sum(axis=-1) + sink_weights * np.exp(-of_sinks)
-    most = (weights * np.exp(of_logits)).sum(axis=-1) + sink_weights * np.exp(of_sinks)
+    least = (weights * np.exp(-of_powers)).sum(axis=-1) + sink_weights * np.exp(-of_sinks)
+    most = (weights * np.exp(of_powers)).sum(axis=-1) + sink_weights * np.exp(of_sinks)
     least, most = np.where(seen, least, 1), np.where(seen, most, 1)
 
     value = call.values_of_heads(weights.shape[:-2])
     spread = np.abs(value[..., None, :, :] - expected.output[..., :, None, :])
-    off = ((weights * np.expm1(of_logits))[..., None] * spread).sum(axis=-2)
+    off = ((weights * np.expm1(of_powers))[..., None] * spread).sum(axis=-2)
     off += (sink_weights * np.expm1(of_sinks))[..., None] * np.abs(expected.output)
-    added = (weights * np.exp(of_logits)) @ np.abs(value)
+    added = (weights * np.exp(of_powers)) @ np.abs(value)
+    of_lse = np.maximum(np.log(most), -np.log(least)) + of_sums
+    if unit == UNIT["float32"]:  # what is promised in a word
+        of_lse = np.maximum(of_logits.max(axis=-1, initial=0), unit * np.abs(sinks_seen)) + 1e-6
     tiny = np.finfo(np.float64 if unit == UNIT["float64"] else np.float32).tiny
     zeros = SMALLEST_WEIGHT["float64" if unit == UNIT["float64"] else "float32"] * weights.shape[-1]
     return reference.Attention(
         scores=unit * of_scores * largest.scores + scores + tiny,
         capped=unit * of_capped * largest.scores + scores + tiny,
         biased=unit * of_biased * biased + scores + tiny,
-        weights=weights * (np.exp(of_logits) / least[..., None] * (1 + of_sums) - 1) + zeros,
-        lse=np.log(most / least) + of_sums + 2**-52 * np.abs(np.where(seen, expected.lse, 0)),
+        weights=weights * (np.exp(of_powers) / least[..., None] * (1 + of_sums) - 1) + zeros,
+        lse=of_lse + 2**-52 * np.abs(np.where(seen, expected.lse, 0)),
         output=off / least[..., None]
         + (unit * in_a_row + of_sums) * added / least[..., None]
         + zeros * np.abs(value).max(axis=(-1, -2), initial=1, keepdims=True),

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests import reference
 from tests.data import DTYPES, UNIT, assert_same_bits, dtypes, rows
 from tests.test_attention import SMALLEST_WEIGHT, Call
 
@@ -50,6 +51,25 @@ def test_float32_is_within_its_goal_on_normal_data(keys: int, dim: int, causal: 
     in_float64 = rw.attention(query, key, value, precision="float64", **options)
     nearest = exact_attention(query, key, value, **options)
     assert (np.abs(in_float64 - nearest) <= UNIT["float32"] * np.abs(nearest) + 1e-14).all()
+
+
+@pytest.mark.parametrize("queries", [1, 5, 60])
+@pytest.mark.parametrize("keys", [1, 2, 5, 16, 128, 1000, 20_000])
+@pytest.mark.parametrize("kind", ["normal", "wide", "equal", "rising"])
+def test_log_sum_exps_of_exact_logits_are_within_a_millionth(
+    kind: str, keys: int, queries: int
+) -> None:
+    rng = np.random.default_rng(keys)
+    logits = {
+        "normal": rng.standard_normal((4, keys)),
+        "wide": 10 * rng.standard_normal((4, keys)),
+        "equal": np.full((4, keys), rng.uniform(-5, 5, (4, 1))),
+        "rising": np.linspace([0, 0, 0, -20], [1, 10, 30, -10], keys, axis=-1),
+    }[kind].astype(np.float32)
+    query = np.ones((4, queries, 1), np.float32)
+    _, found = rw.attention_with_lse(query, logits[..., None], logits[..., None], scale=1.0)
+    expected = [reference.log_sum_exp(row) for row in logits.astype(np.float64).tolist()]
+    assert np.abs(found - np.array(expected)[:, None]).max() <= 1e-6
 
 
 @pytest.mark.parametrize("queries", [1, 7], ids=["one query", "seven"])
