@@ -8,6 +8,7 @@ are for in test_rotary_laws.py, what is refused in test_rotary_refusals.py.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -42,27 +43,28 @@ def assert_close(
     assert (error <= allowed * np.abs(pairs_of(exact.high, pairing))).all()
 
 
-def numpy_rotated(
-    x: NDArray[Any], positions: Any, radians: NDArray[np.float64], pairing: Pairing
-) -> NDArray[np.float64]:
-    """Return the first features of x turned, in the float64 arithmetic of NumPy."""
-    width = 2 * len(radians)
-    result = x.astype(np.float64)
-    turned = pairs_of(result[..., :width], pairing) * np.exp(
-        1j * np.multiply.outer(positions, radians)
-    )
-    places = np.array(reference.features_of_pairs(len(radians), pairing))
-    result[..., places[:, 0]], result[..., places[:, 1]] = turned.real, turned.imag
-    return result
+def assert_near_numpy(
+    actual: NDArray[Any],
+    x: NDArray[Any],
+    positions: Any,
+    frequencies: Sequence[reference.Real],
+    pairing: Pairing,
+    factor: float = 1.0,
+) -> None:
+    """Check the first features of x, turned, pair by pair, against float64 arithmetic.
 
-
-def assert_near_numpy(actual: NDArray[Any], expected: NDArray[np.float64]) -> None:
-    """Check against float64 arithmetic: its angles are off by up to 2^-53 of their size."""
-    allowed = 3 * UNIT[actual.dtype.name] + 1e-11
-    scale = np.abs(expected).max(initial=1.0)
-    np.testing.assert_allclose(
-        actual.astype(np.float64), expected, rtol=0, atol=allowed * 2 * scale
-    )
+    Its angles are off by 2^-52 of their size, for frequencies are rounded, and its cosines, sines
+    and products by 2^-51 of the length of a pair.
+    """
+    radians = np.array([float(frequency) for frequency in frequencies])
+    width, dtype = 2 * len(radians), actual.dtype.name
+    angles = np.multiply.outer(positions, radians)
+    pairs = pairs_of(x[..., :width].astype(np.float64), pairing)
+    found = pairs_of(actual[..., :width].astype(np.float64), pairing)
+    error = np.abs(found - factor * pairs * np.exp(1j * angles))
+    allowed = UNITS_OFF[dtype] * UNIT[dtype] + 2.0**-52 * (2 + np.abs(angles))
+    assert actual.shape == x.shape
+    assert (error <= factor * allowed * np.abs(pairs)).all()
 
 
 # Values
@@ -414,17 +416,22 @@ def test_rotate_is_rotate_by_its_tables(name: str, pairing: Pairing, dtype: str)
 
 @dtypes
 def test_rotate_by_takes_any_tables(dtype: str) -> None:
-    x, cosines, sines = rows((9, 6), dtype), 5 * rows((9, 3), seed=1), 5 * rows((9, 3), seed=2)
+    x, cosines, sines = rows((90, 6), dtype), 5 * rows((90, 3), seed=1), 5 * rows((90, 3), seed=2)
     computed = np.float64 if dtype == "float64" else np.float32
     turned = rw.rotate_by(x, cosines, sines)
     assert_same_bits(turned, rw.rotate_by(x, cosines.astype(computed), sines.astype(computed)))
     assert_same_bits(turned, rw.rotate_by(x, cosines.T.copy().T, sines[::-1].copy()[::-1]))
-    a, b = x[:, 0::2].astype(np.float64), x[:, 1::2].astype(np.float64)
-    c, s = (table.astype(computed).astype(np.float64) for table in (cosines, sines))
-    size = np.hypot(a, b) * np.hypot(c, s)
-    u = UNIT[dtype]
-    assert (np.abs(turned[:, 0::2].astype(np.float64) - (a * c - b * s)) <= 3 * u * size).all()
-    assert (np.abs(turned[:, 1::2].astype(np.float64) - (a * s + b * c)) <= 3 * u * size).all()
+    c, s = (table.astype(computed).tolist() for table in (cosines, sines))
+    u = Fraction(2 * UNIT[dtype])
+    if computed == np.float32 and dtype != "float32":  # computed there, and rounded once
+        u = Fraction(UNIT[dtype] + 2 * UNIT["float32"])
+    for i, j in np.ndindex(90, 3):
+        a, b = (Fraction(float(feature)) for feature in x[i, 2 * j : 2 * j + 2])
+        cosine, sine = Fraction(c[i][j]), Fraction(s[i][j])
+        squares = u**2 * (a**2 + b**2) * (cosine**2 + sine**2)
+        first, second = (Fraction(float(feature)) for feature in turned[i, 2 * j : 2 * j + 2])
+        off = (first - (a * cosine - b * sine)), (second - (a * sine + b * cosine))
+        assert off[0] ** 2 + off[1] ** 2 <= squares
 
 
 def test_tables_of_one_row_turn_all() -> None:
