@@ -53,6 +53,20 @@ def test_float32_is_within_its_goal_on_normal_data(keys: int, dim: int, causal: 
     assert (np.abs(in_float64 - nearest) <= UNIT["float32"] * np.abs(nearest) + 1e-14).all()
 
 
+@pytest.mark.parametrize("queries", [1, 7, 60])
+@pytest.mark.parametrize("dim", [64, 128])
+@pytest.mark.parametrize("keys", [2, 5, 16])
+def test_float32_is_within_its_goal_with_few_keys(keys: int, dim: int, queries: int) -> None:
+    """Where a single weight counts for much, errors are largest."""
+    heads = 30_000 // queries
+    query, key, value = (
+        rows((heads, n, dim), "float32", seed) for seed, n in enumerate((queries, keys, keys))
+    )
+    error = rw.attention(query, key, value) - exact_attention(query, key, value)
+    assert np.abs(error).max() <= 1e-5
+    assert np.sqrt((error**2).mean()) <= 1.5e-7
+
+
 @pytest.mark.parametrize("queries", [1, 5, 60])
 @pytest.mark.parametrize("keys", [1, 2, 5, 16, 128, 1000, 20_000])
 @pytest.mark.parametrize("kind", ["normal", "wide", "equal", "rising"])
