@@ -186,12 +186,17 @@ def test_a_shift_that_is_exact_changes_roundings_alone(shift: float) -> None:
     assert (error <= in_float32(exact, "float32")).all()
 
 
+# A scale that does not round, with which the larger of two logits never gets a smaller result.
+powers_of_two = pytest.mark.parametrize("scale", [1.0, 0.5, 4.0, 2.0**-10], ids="scale {}".format)
+
+
+@powers_of_two
 @given(
     st.lists(st.floats(-50, 50, width=32), min_size=2, max_size=40), st.sampled_from(list(DTYPES))
 )
-def test_order_is_kept(values: list[float], dtype: str) -> None:
+def test_order_is_kept(scale: float, values: list[float], dtype: str) -> None:
     x = np.sort(np.array(values).astype(DTYPES[dtype]))
-    y = rw.softmax(x).astype(float)
+    y = rw.softmax(x, scale=scale).astype(float)
     assert (np.diff(y) >= 0).all()
     assert (np.diff(y)[np.diff(x.astype(float)) == 0] == 0).all()
 
@@ -384,14 +389,16 @@ def test_huge_logits() -> None:
     assert rw.softmax(huge[[1, 1]]).tolist() == [0.5, 0.5]
 
 
+@powers_of_two
 @pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
-def test_neighbours_keep_their_order(dtype: str) -> None:
+def test_neighbours_keep_their_order(dtype: str, scale: float) -> None:
     x = [np.array(v, DTYPES[dtype]) for v in (-7.3, -1.1, -0.3)]
     for begin in x:
         row = [begin]
         for _ in range(500):
             row.append(np.nextafter(row[-1], np.array(9, DTYPES[dtype])))
-        y = rw.softmax(np.array([*row, np.array(0, DTYPES[dtype])])).astype(float)
+        logits = np.array([*row, np.array(0, DTYPES[dtype])])
+        y = rw.softmax(logits, scale=scale).astype(float)
         assert (np.diff(y[:-1]) >= 0).all()
 
 
