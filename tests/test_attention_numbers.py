@@ -6,6 +6,7 @@ What each option means is tested in test_attention.py, whose bounds hold here to
 import math
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -136,6 +137,51 @@ def test_equal_logits_give_the_mean(dtype: str) -> None:
         allowed = 160 * UNIT["float64" if dtype == "float64" else "float32"] + UNIT[dtype]
         error = np.abs(output.astype(float) - mean)
         assert (error <= allowed * np.abs(value.astype(float)).mean(axis=0)).all()
+
+
+@pytest.mark.parametrize("queries", [1, 5, 60])
+@pytest.mark.parametrize("signs", ["one", "both"])
+@dtypes
+def test_values_of_a_128th_of_the_largest_number_do_not_overflow(
+    dtype: str, signs: str, queries: int
+) -> None:
+    """Those of float64 may, from the largest number divided by the number of keys on."""
+    keys = 300
+    limits: Any = ml_dtypes.finfo(DTYPES[dtype])  # type: ignore[no-untyped-call]
+    size = float(limits.max) / (1.01 * keys if dtype == "float64" else 128)
+    value = np.full((keys, 7), size)
+    if signs == "both":
+        value = np.copysign(value, rows((keys, 7)))
+    value = value.astype(DTYPES[dtype])
+    query, key = np.zeros((queries, 4), DTYPES[dtype]), rows((keys, 4), dtype)
+    output = rw.attention(query, key, value).astype(np.float64)
+    mean = [math.fsum(column) for column in (value.astype(float) / keys).T.tolist()]
+    added = 164 * UNIT["float32"]
+    if dtype == "float64":
+        added = (4 + 5 * keys / 4) * UNIT["float64"]
+    assert np.isfinite(output).all()
+    error = np.abs(output - mean)
+    assert (error <= added * size + UNIT[dtype] * np.abs(mean)).all()
+
+
+@pytest.mark.parametrize("queries", [1, 5, 60])
+def test_scores_beyond_float16_show_as_infinite_and_are_computed(queries: int) -> None:
+    # Of whole numbers, so that scores are exact in float32.
+    query = (100 * rows((queries, 64)).round()).astype(np.float16)
+    key = rows((90, 64), seed=1).round().astype(np.float16) * np.float16(100)
+    value = rows((90, 5), "float16", 2)
+    stages = rw.attention_stages(query, key, value, scale=1.0)
+    scores = query.astype(np.float64) @ key.astype(np.float64).T
+    assert np.abs(scores).max() < 2**24
+    beyond = np.abs(scores) >= 65520  # from where on numbers round to infinity
+    assert beyond.any()
+    assert not beyond.all()
+    for shown in (stages.scores, stages.capped, stages.biased):
+        with np.errstate(over="ignore"):
+            assert_same_bits(shown, scores.astype(np.float16))
+    exact = exact_attention(8 * query.astype(np.float64), key, value)  # which divides by 8
+    error = np.abs(stages.output - exact)
+    assert (error <= UNIT["float16"] * np.abs(exact) + 164 * UNIT["float32"]).all()
 
 
 # Every finite number is a number
