@@ -298,7 +298,9 @@ def test_sequences_of_a_batch_meet_no_keys_but_those_that_they_see(sinks: float 
 @pytest.mark.parametrize("queries", [1, 5, 700])
 @pytest.mark.parametrize("way", ["mask", "strided mask", "bias", "padding"])
 @dtypes
-def test_blocks_that_are_hidden_as_a_whole_are_not_met(dtype: str, way: str, queries: int) -> None:
+def test_blocks_that_are_hidden_as_a_whole_leave_no_trace(
+    dtype: str, way: str, queries: int
+) -> None:
     """Texts one after another, of 200, 260 and 240 tokens: none sees another, nor NaN in it."""
     texts = np.repeat([0, 1, 2], [200, 260, 240])
     mask = texts[-queries:, None] == texts
