@@ -6,10 +6,11 @@ Arguments are drawn by their names: mostly what such an argument may be, now and
 time.
 """
 
+import dataclasses
 import inspect
 import os
+import re
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any
 
 import ml_dtypes
@@ -18,6 +19,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import DataObject, SearchStrategy
+from numpy.typing import NDArray
 
 import ropewalk as rw
 
@@ -184,6 +186,52 @@ def parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
     return found
 
 
+# What messages name instead of arguments: groups of them, and what is in the one for rotation.
+NAMED_OTHERWISE = {
+    "ropewalk.multi_head_attention": {"data", "rotary_dim"},
+    "ropewalk.multi_head_attention_weights": {"data", "rotary_dim"},
+}
+# Python itself says so where frequencies, which have a length, are given for a sequence.
+NO_SEQUENCE = {
+    "ropewalk.frequencies.mrope",
+    "ropewalk.grid_positions",
+    "ropewalk.properties.scale_law",
+}
+# Results of NumPy's own products and choices, that lie as these left them.
+IN_ANOTHER_ORDER = {"ropewalk.properties.fitted_shift", "ropewalk.properties.scores_by_distance"}
+
+
+def arrays_in(result: Any) -> list[NDArray[Any]]:
+    """Return the arrays that a result is, or that it holds."""
+    if isinstance(result, np.ndarray):
+        return [result]
+    if isinstance(result, tuple | list):
+        return [x for part in result for x in arrays_in(part)]
+    if dataclasses.is_dataclass(result):
+        return arrays_in([getattr(result, field.name) for field in dataclasses.fields(result)])
+    return []
+
+
+def check(name: str, result: Any, positional: list[Any], options: dict[str, Any]) -> None:
+    """Check that a result is its caller's own and in C order, but for `out`, which came with it."""
+    given = [x for x in (*positional, *options.values()) if isinstance(x, np.ndarray)]
+    for x in arrays_in(result):
+        if x is options.get("out"):
+            continue
+        assert x.flags.writeable
+        assert x.flags.c_contiguous or name in IN_ANOTHER_ORDER
+        assert not any(np.shares_memory(x, other) for other in given)
+
+
+def says_of_what(name: str, message: str) -> bool:
+    """Tell whether a message names an argument, or the result that would be too large."""
+    names = {"result"} | {parameter.name for parameter in parameters(FUNCTIONS[name])}
+    names |= NAMED_OTHERWISE.get(name, set())
+    return not names.isdisjoint(re.findall(r"\w+", message)) or (
+        message == "'Frequencies' object is not iterable" and name in NO_SEQUENCE
+    )
+
+
 def call(name: str, data: DataObject) -> None:
     """Call a function with arguments drawn for it; an error of another kind comes through."""
     share = data.draw(some([0, 0, 1]), "odd arguments in ten")
@@ -203,9 +251,16 @@ def call(name: str, data: DataObject) -> None:
         else:
             positional.append(value)
     threads = rw.get_num_threads()
-    with suppress(ValueError, TypeError, MemoryError):
-        FUNCTIONS[name](*positional, **options)
-    rw.set_num_threads(threads)
+    try:
+        result, message = FUNCTIONS[name](*positional, **options), None
+    except (ValueError, TypeError) as error:
+        result, message = None, str(error)
+    except MemoryError as error:  # which has no words where there is no memory for them
+        result, message = None, str(error) or "result"
+    finally:
+        rw.set_num_threads(threads)
+    assert message is None or says_of_what(name, message), message
+    check(name, result, positional, options)
 
 
 # NumPy itself says so of infinite data, where it computes with them.
