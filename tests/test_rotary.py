@@ -434,6 +434,50 @@ def test_rotate_by_takes_any_tables(dtype: str) -> None:
         assert off[0] ** 2 + off[1] ** 2 <= squares
 
 
+@pytest.mark.parametrize(
+    ("positions", "shape"),
+    [
+        (3, ()),
+        (range(5), (5,)),
+        (np.zeros(0), (0,)),
+        (np.arange(6).reshape(2, 3), (2, 3)),
+        (np.arange(6.0).reshape(3, 2).T, (2, 3)),
+        (np.zeros((3, 0), int), (3, 0)),
+        (np.arange(24).reshape(2, 3, 4), (2, 3, 4)),
+    ],
+    ids=str,
+)
+def test_whatever_is_made_of_positions_has_their_shape(
+    positions: Any, shape: tuple[int, ...]
+) -> None:
+    dim, pairs = 6, 3
+    made = {
+        "matrix": (rw.rotation_matrix(positions, dim), (dim, dim)),
+        "blocks": (rw.rotation_blocks(positions, dim), (pairs, 2, 2)),
+        "phases": (rw.phases(positions, dim), (pairs,)),
+        "cosines": (rw.rotary_tables(positions, dim)[0], (pairs,)),
+        "sines": (rw.rotary_tables(positions, dim)[1], (pairs,)),
+    }
+    each = np.array(positions, float).ravel().tolist()
+    for name, (result, behind) in made.items():
+        assert result.shape == (*shape, *behind), name
+        assert result.flags.c_contiguous, name
+        assert result.flags.writeable, name
+    angles = np.multiply.outer(each, [float(w) for w in reference.standard_frequencies(dim)])
+    expected = np.exp(1j * angles).reshape(*shape, pairs)
+    found = made["phases"][0]
+    np.testing.assert_allclose(found, expected, rtol=0, atol=2.0**-47)  # angles of up to 23
+    np.testing.assert_array_equal(made["cosines"][0], found.real)
+    np.testing.assert_array_equal(made["sines"][0], found.imag)
+    for row, column, part in ((0, 0, found.real), (0, 1, -found.imag), (1, 0, found.imag)):
+        np.testing.assert_array_equal(made["blocks"][0][..., row, column], part)
+    for pair in range(pairs):
+        i = slice(2 * pair, 2 * pair + 2)
+        np.testing.assert_array_equal(
+            made["matrix"][0][..., i, i], made["blocks"][0][..., pair, :, :]
+        )
+
+
 def test_tables_of_one_row_turn_all() -> None:
     x = np.ones((3, 6, 8))
     assert (rw.rotate_by(x, np.ones((1, 4)), np.zeros((1, 4)), rotary_dim=8) == x).all()
