@@ -70,14 +70,22 @@ def turned(
     x: NDArray[np.float64],
     positions: NDArray[Any],
     pairing: str = "interleaved",
+    base: float = 10000.0,
+    rotary_dim: int | None = None,
+    inverse: bool = False,
 ) -> NDArray[np.float64]:
-    """Return heads turned by the positions of their rows, (length,) or (batch, length)."""
-    frequencies = reference.standard_frequencies(x.shape[-1])
+    """Return heads turned by the positions of their rows, (length,) or (batch, length).
+
+    Features behind `rotary_dim` stay as they are; backwards they are turned by minus the positions.
+    """
+    width = rotary_dim or x.shape[-1]
+    frequencies = reference.standard_frequencies(width, base)
     result = np.zeros(x.shape)
     for at in np.ndindex(*x.shape[:-1]):
         position = positions[at[-1]] if positions.ndim == 1 else positions[at[0], at[-1]]
-        angles = reference.rotary_angles(float(position), frequencies)
-        result[at] = [float(y) for y in reference.rotated(x[at].tolist(), angles, pairing)]
+        angles = reference.rotary_angles(float(-position if inverse else position), frequencies)
+        row = reference.rotated(x[at][:width].tolist(), angles, pairing)
+        result[at] = [*map(float, row), *x[at][width:].tolist()]
     return result
 
 
@@ -89,7 +97,7 @@ def step_by_step(
     *,
     positions: NDArray[Any] | None = None,
     key_positions: NDArray[Any] | None = None,
-    pairing: str = "interleaved",
+    rotary: dict[str, Any] | None = None,
     **options: Any,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the result and the weights: project, split, turn, attend, merge, project.
@@ -103,9 +111,9 @@ def step_by_step(
     k = heads_of(projected(key, given, "key"), key_heads)
     v = heads_of(projected(value, given, "value"), key_heads)
     if positions is not None:
-        q = turned(q, positions, pairing)
+        q = turned(q, positions, **rotary or {})
     if key_positions is not None:
-        k = turned(k, key_positions, pairing)
+        k = turned(k, key_positions, **rotary or {})
     # Heads are grouped where a batch stands before them.
     batched = [x[None] if x.ndim == 3 else x for x in (q, k, v)]
     stages = reference.attention_of_heads(*batched, **options)
@@ -245,12 +253,45 @@ def test_queries_and_keys_are_turned_by_their_positions(
     x, given = rows((2, 7, 12), dtype), weights(dtype=dtype)
     where = np.array(range(7) if positions is None else positions)
     expected = step_by_step(
-        x, x, x, given, positions=where, key_positions=where, pairing=pairing, causal=True
+        x,
+        x,
+        x,
+        given,
+        positions=where,
+        key_positions=where,
+        rotary={"pairing": pairing},
+        causal=True,
     )
     rotary = {"frequencies": FREQUENCIES, "pairing": pairing}
     check(x, (), given, dtype, expected, rotary=rotary, positions=positions, causal=True)
     if pairing == "interleaved":
         check(x, (), given, dtype, expected, rotary=FREQUENCIES, positions=positions, causal=True)
+
+
+@pytest.mark.parametrize(
+    "rotary",
+    [
+        {"base": 100.0},
+        {"rotary_dim": 2},
+        {"inverse": True},
+        {"base": 50.0, "rotary_dim": 2, "pairing": "half", "inverse": True},
+    ],
+    ids=str,
+)
+@dtypes
+def test_rotary_may_hold_any_options_of_rotate(dtype: str, rotary: dict[str, Any]) -> None:
+    x, given, where = rows((2, 7, 12), dtype), weights(dtype=dtype), np.array([0, 5, 6, 9, 1, 2, 0])
+    expected = step_by_step(
+        x, x, x, given, positions=where, key_positions=where, rotary=rotary, causal=True
+    )
+    check(x, (), given, dtype, expected, rotary=rotary, positions=where, causal=True)
+
+
+def test_values_of_others_may_come_without_keys() -> None:
+    x, value, given = rows((2, 7, 12)), rows((2, 7, 12), seed=1), weights(biases=True)
+    expected = step_by_step(x, x, value, given)
+    output = rw.multi_head_attention(x, None, value, **given)
+    np.testing.assert_allclose(output, expected[0], rtol=0, atol=tolerance("float64"))
 
 
 def test_keys_of_others_have_positions_of_their_own() -> None:
