@@ -122,6 +122,84 @@ void check_rows(const Kernels& kernels) {
     expect_at_most(worst.plain, 1.75 * 0x1p-54, "error of plain rows", kernels);
 }
 
+// Centres of blocks, and rows around them: plain, then precise.
+struct BlockErrors {
+    double centre[2] = {}, row[2] = {};
+};
+
+// The rows of a progression as plans/progression.cpp makes them: an evaluated anchor, multiplied by
+// the factor, turned to the centre of a block, and that to a row before or behind it.
+void add_block_errors(const Kernels& kernels, std::mt19937_64& random, double factor,
+                      BlockErrors& errors) {
+    const auto pairs = some_frequencies(random);
+    const GroupedFrequencies frequencies(kernels, pairs, 1, static_cast<std::int64_t>(pairs.size()),
+                                         0);
+    const std::int64_t step = random() % 2 == 0 ? 1 : 1 + static_cast<std::int64_t>(random() >> 44);
+    const std::int64_t first =
+        static_cast<std::int64_t>(random() >> (11 + random() % 50)) * (random() % 2 == 0 ? 1 : -1);
+    for (const Precision precision : {Precision::plain, Precision::precise}) {
+        const bool plain = precision == Precision::plain;
+        const auto turn_row = plain ? kernels.turn_plain_row : kernels.turn_precise_row;
+        const std::int64_t group_doubles = GroupedFrequencies::group_doubles(precision);
+        const std::int64_t groups = frequencies.groups(),
+                           width = frequencies.row_doubles(precision);
+        const auto rows = frequencies.rows(step, precision);
+        const Scratch anchor(width), centre(width), by(width), turned(width);
+        frequencies.evaluate({1, first}, 0, precision, factor, anchor.data());
+
+        const auto widen = [&](double& error, const Scratch& row, std::int64_t position) {
+            const Positions one{1, position};
+            for (std::size_t pair = 0; pair < pairs.size(); ++pair) {
+                const True truth = true_values(one.at(0), pairs[pair]);
+                const double* p = row.data() +
+                                  static_cast<std::int64_t>(pair / group_pairs) * group_doubles +
+                                  pair % group_pairs;
+                const double low_sine = plain ? 0 : p[2 * group_pairs];
+                const double low_cosine = plain ? 0 : p[3 * group_pairs];
+                error = std::fmax(error, distance({p[0], low_sine}, factor * truth.sine));
+                error =
+                    std::fmax(error, distance({p[group_pairs], low_cosine}, factor * truth.cosine));
+            }
+        };
+        for (int repeat = 0; repeat < 4; ++repeat) {
+            const auto block = static_cast<std::int64_t>(random() % frequencies.super_blocks);
+            const auto away = static_cast<std::int64_t>(1 + random() % reach);
+            const std::int64_t middle = first + step * block * block_rows;
+            turn_row(anchor.data(), rows.blocks.data() + block * width, groups, centre.data(),
+                     group_doubles);
+            widen(errors.centre[!plain], centre, middle);
+            for (const int sign : {1, -1}) { // backwards: by the step with its sines negated
+                for (std::int64_t i = 0; i < width; ++i)
+                    by.data()[i] = rows.steps.data()[(away - 1) * width + i] *
+                                   (i / group_pairs % 2 == 0 ? sign : 1);
+                turn_row(centre.data(), by.data(), groups, turned.data(), group_doubles);
+                widen(errors.row[!plain], turned, middle + sign * away * step);
+            }
+        }
+    }
+}
+
+// The bounds of kernels/table.hpp.
+void check_blocks(const Kernels& kernels) {
+    std::mt19937_64 random(2);
+    BlockErrors worst;
+    for (int repeat = 0; repeat < 60; ++repeat)
+        add_block_errors(kernels, random, 1.0, worst);
+    expect_at_most(worst.centre[0], 6.95 * 0x1p-54, "error of plain centres", kernels);
+    expect_at_most(worst.row[0], 14.3 * 0x1p-54, "error of plain rows of blocks", kernels);
+    expect_at_most(worst.centre[1], std::exp2(-70.4), "error of precise centres", kernels);
+    expect_at_most(worst.row[1], std::exp2(-69.5), "error of precise rows of blocks", kernels);
+    for (const double factor : {1.3, 0x1p-4, 16.0}) {
+        BlockErrors scaled;
+        for (int repeat = 0; repeat < 30; ++repeat)
+            add_block_errors(kernels, random, factor, scaled);
+        expect_at_most(std::fmax(scaled.centre[0], scaled.row[0]), scaled_plain_error * factor,
+                       "error of plain rows of blocks with a factor", kernels);
+        expect_at_most(std::fmax(scaled.centre[1], scaled.row[1]), precise_error * factor,
+                       "error of precise rows of blocks with a factor", kernels);
+    }
+}
+
 } // namespace
 
 int main() {
@@ -129,7 +207,9 @@ int main() {
         std::printf("left out: nothing here is as exact as 113 bits\n");
         return 0;
     }
-    for (const Kernels* kernels : supported_kernels())
+    for (const Kernels* kernels : supported_kernels()) {
         check_rows(*kernels);
+        check_blocks(*kernels);
+    }
     return failures != 0;
 }
