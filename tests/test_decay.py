@@ -104,13 +104,19 @@ def test_scores_of_normal_vectors_are_as_large_at_every_distance() -> None:
 def test_scores_are_those_of_rotated_vectors(pairing: Pairing, frequencies: Any) -> None:
     query, key = normal(2, 3, 2, 8)
     distances = [0, 1, -5, 0.5, 1000]
+    exact, factor = reference.standard_frequencies(8), reference.mp.mpf(1)
+    if frequencies is not None:
+        exact = reference.yarn_frequencies(8, 4.0, 64)
+        factor = reference.yarn_attention_factor(4.0) ** 2  # of the query and of the key
     found = scores_by_distance(query, key, distances, frequencies=frequencies, pairing=pairing)
     assert found.shape == (3, 2, 5)
-    options: Any = {"frequencies": frequencies, "pairing": pairing}
-    for i, distance in enumerate(distances):
-        turned = rw.rotate(query, 40 + distance, **options)
-        expected = (turned * rw.rotate(key, 40, **options)).sum(axis=-1)
-        np.testing.assert_allclose(found[..., i], expected, rtol=0, atol=1e-14)
+    for row in np.ndindex(3, 2):
+        for i, distance in enumerate(distances):
+            angles = reference.rotary_angles(distance, exact)
+            turned = reference.rotated(query[row].tolist(), angles, pairing)
+            score = factor * reference.inner_product(turned, key[row].tolist())
+            size = factor * np.linalg.norm(query[row]) * np.linalg.norm(key[row])
+            assert abs(score - float(found[(*row, i)])) <= (8 + 8) * 2.0**-53 * size
 
 
 # Refusals
