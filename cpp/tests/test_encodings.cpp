@@ -122,9 +122,9 @@ void check_rows(const Kernels& kernels) {
     expect_at_most(worst.plain, 1.75 * 0x1p-54, "error of plain rows", kernels);
 }
 
-// Centres of blocks, and rows around them: plain, then precise.
+// Evaluated rows, centres of blocks, and rows around them: plain, then precise.
 struct BlockErrors {
-    double centre[2] = {}, row[2] = {};
+    double evaluated[2] = {}, centre[2] = {}, row[2] = {};
 };
 
 // The rows of a progression as plans/progression.cpp makes them: an evaluated anchor, multiplied by
@@ -161,6 +161,7 @@ void add_block_errors(const Kernels& kernels, std::mt19937_64& random, double fa
                     std::fmax(error, distance({p[group_pairs], low_cosine}, factor * truth.cosine));
             }
         };
+        widen(errors.evaluated[!plain], anchor, first);
         for (int repeat = 0; repeat < 4; ++repeat) {
             const auto block = static_cast<std::int64_t>(random() % frequencies.super_blocks);
             const auto away = static_cast<std::int64_t>(1 + random() % reach);
@@ -193,6 +194,8 @@ void check_blocks(const Kernels& kernels) {
         BlockErrors scaled;
         for (int repeat = 0; repeat < 30; ++repeat)
             add_block_errors(kernels, random, factor, scaled);
+        expect_at_most(scaled.evaluated[0], 3.75 * 0x1p-54 * factor,
+                       "error of plain rows with a factor", kernels);
         expect_at_most(std::fmax(scaled.centre[0], scaled.row[0]), scaled_plain_error * factor,
                        "error of plain rows of blocks with a factor", kernels);
         expect_at_most(std::fmax(scaled.centre[1], scaled.row[1]), precise_error * factor,
