@@ -61,7 +61,7 @@ struct HalfData {
     static Vector get(const Element* p) { return Half::template widened<S>(S::get(p)); }
     static void put(Element* p, Vector v) { S::put(p, Half::template rounded<S>(v)); }
     static void stream(Element* p, Vector v) { S::stream(p, Half::template rounded<S>(v)); }
-    [[gnu::always_inline]] static Vector get_some(const Element* p, unsigned mask) {
+    static Vector get_some(const Element* p, unsigned mask) {
         return Half::template widened<S>(S::get_some(p, mask));
     }
     static void put_some(Element* p, Vector v, unsigned mask) {

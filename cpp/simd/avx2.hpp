@@ -437,19 +437,20 @@ struct Simd {
         return {_mm256_maskload_pd(p, wide_lane_mask(lanes)),
                 _mm256_maskload_pd(p + 4, wide_lane_mask(lanes >> 4))};
     }
-    [[gnu::always_inline]] static U16 get_some(const std::uint16_t* p, unsigned lanes) {
+    static U16 get_some(const std::uint16_t* p, unsigned lanes) {
         const auto* q = reinterpret_cast<const int*>(p);
-        const U16 v{_mm_maskload_epi32(q, pair_mask(lanes)),
-                    _mm_maskload_epi32(q + 4, pair_mask(lanes >> 8))};
+        U16 v{_mm_maskload_epi32(q, pair_mask(lanes)),
+              _mm_maskload_epi32(q + 4, pair_mask(lanes >> 8))};
         unsigned alone = lanes & 0xffffU & ~(pairs_of(lanes) * 3);
-        if (alone == 0)
-            return v;
-        std::uint16_t all[16];
-        put(all, v);
-        for (int i = 0; alone != 0; ++i, alone >>= 1)
-            if ((alone & 1) != 0)
-                all[i] = p[i];
-        return get(all);
+        for (; alone != 0; alone &= alone - 1) {
+            const int i = __builtin_ctz(alone);
+            const __m128i own = _mm_set1_epi32(p[i] << (i % 2 * 16)), at = _mm_set1_epi32(i / 2);
+            const __m128i low = _mm_cmpeq_epi32(at, _mm_set_epi32(3, 2, 1, 0));
+            const __m128i high = _mm_cmpeq_epi32(at, _mm_set_epi32(7, 6, 5, 4));
+            v.low = _mm_or_si128(v.low, _mm_and_si128(own, low));
+            v.high = _mm_or_si128(v.high, _mm_and_si128(own, high));
+        }
+        return v;
     }
 
     static void put(float* p, F32 v) { put(p, p + 8, v); }
