@@ -331,6 +331,10 @@ WRONG_KINDS: dict[str, tuple[Callable[[], object], str]] = {
         lambda: mrope(8, sections=4),  # type: ignore[arg-type]
         "sections must be a sequence of integers, got 4",
     ),
+    "sections that are frequencies": (
+        lambda: mrope(8, sections=standard(8)),  # type: ignore[arg-type]
+        f"sections must be a sequence of integers, got {standard(8)!r}",
+    ),
     "a section": (
         lambda: mrope(8, sections=(2, 2.0)),  # type: ignore[arg-type]
         "each of sections must be an integer, got 2.0",

@@ -191,12 +191,6 @@ NAMED_OTHERWISE = {
     "ropewalk.multi_head_attention": {"data", "rotary_dim"},
     "ropewalk.multi_head_attention_weights": {"data", "rotary_dim"},
 }
-# Python itself says so where frequencies, which have a length, are given for a sequence.
-NO_SEQUENCE = {
-    "ropewalk.frequencies.mrope",
-    "ropewalk.grid_positions",
-    "ropewalk.properties.scale_law",
-}
 # Results of NumPy's own products and choices, that lie as these left them.
 IN_ANOTHER_ORDER = {"ropewalk.properties.fitted_shift", "ropewalk.properties.scores_by_distance"}
 
@@ -227,9 +221,7 @@ def says_of_what(name: str, message: str) -> bool:
     """Tell whether a message names an argument, or the result that would be too large."""
     names = {"result"} | {parameter.name for parameter in parameters(FUNCTIONS[name])}
     names |= NAMED_OTHERWISE.get(name, set())
-    return not names.isdisjoint(re.findall(r"\w+", message)) or (
-        message == "'Frequencies' object is not iterable" and name in NO_SEQUENCE
-    )
+    return not names.isdisjoint(re.findall(r"\w+", message))
 
 
 def call(name: str, data: DataObject) -> None:

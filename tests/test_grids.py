@@ -88,7 +88,9 @@ def test_63_axes_are_taken() -> None:
     assert grid_positions((1,) * 63).shape == (*(1,) * 63, 63)
 
 
-@pytest.mark.parametrize("shape", [3, 3.0, None, {2, 3}, np.array(3)], ids=repr)
+@pytest.mark.parametrize(
+    "shape", [3, 3.0, None, {2, 3}, np.array(3), rw.frequencies.standard(4)], ids=repr
+)
 def test_a_shape_must_be_a_sequence(shape: Any) -> None:
     message = f"shape must be a sequence of integers, got {shape!r}"
     with pytest.raises(TypeError, match=f"^{re.escape(message)}$"):

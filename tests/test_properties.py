@@ -574,6 +574,8 @@ def test_widths_and_lengths_must_be_positive() -> None:
         scale_law(8, seed=1)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match=r"^dims must be a sequence of integers, got array\(8\)$"):
         scale_law(np.array(8), seed=1)
+    with pytest.raises(TypeError, match=r"^dims must be a sequence of integers, got <Frequencies"):
+        scale_law(rw.frequencies.standard(8), seed=1)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match=r"^dims must be an integer, got 2.0$"):
         scale_law([2.0], seed=1)  # type: ignore[list-item]
     with pytest.raises(ValueError, match=r"^length must be an integer from 1 to 65536, got 0$"):

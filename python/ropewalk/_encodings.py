@@ -509,10 +509,8 @@ def grid_positions(
     >>> rw.grid_positions((1, 4), normalise="separate")[0, :, 1]
     array([-0.75, -0.25,  0.25,  0.75])
     """
-    if not isinstance(shape, Sequence) and np.ndim(shape) != 1:
-        msg = f"shape must be a sequence of integers, got {shape!r}"
-        raise TypeError(msg)
-    sizes = [_options.context_length("each length of shape", n) for n in shape]
+    lengths = _options.sequence_of_integers("shape", shape)
+    sizes = [_options.context_length("each length of shape", n) for n in lengths]
     if not 1 <= len(sizes) < _arrays.MOST_AXES:  # one axis is of the coordinates
         msg = f"shape must have 1 to {_arrays.MOST_AXES - 1} axes, got {len(sizes)}"
         raise ValueError(msg)

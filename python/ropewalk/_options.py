@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -105,6 +105,14 @@ def number_between(name: str, value: object, smallest: float, largest: float) ->
         msg = f"{name} must be a number from {smallest} to {largest}, got {shown(value)}"
         raise ValueError(msg)
     return number
+
+
+def sequence_of_integers(name: str, values: Any) -> Any:
+    """Return what is a sequence, or an array of one axis, whose elements are yet to be checked."""
+    if (isinstance(values, Sequence) or np.ndim(values) == 1) and isinstance(values, Iterable):
+        return values
+    msg = f"{name} must be a sequence of integers, got {values!r}"
+    raise TypeError(msg)
 
 
 def refuse_heads(slopes: object) -> None:

@@ -318,10 +318,8 @@ def _axes(value: int) -> int:
 
 
 def _sections(values: Sequence[int] | NDArray[np.integer], pairs: int) -> list[int]:
-    if not isinstance(values, Sequence) and np.ndim(values) != 1:
-        msg = f"sections must be a sequence of integers, got {values!r}"
-        raise TypeError(msg)
-    sizes = [_options.integer_between("each of sections", value, 1, pairs) for value in values]
+    given = _options.sequence_of_integers("sections", values)
+    sizes = [_options.integer_between("each of sections", value, 1, pairs) for value in given]
     if not 2 <= len(sizes) <= LARGEST_AXES:
         msg = f"sections must be 2 to {LARGEST_AXES}, one an axis, got {len(sizes)}"
         raise ValueError(msg)

@@ -235,9 +235,7 @@ def scale_law(
     >>> bool((law.scaled_entropy > 4.5).all()), bool((law.unscaled_entropy < 2.5).all())
     (True, True)
     """
-    if not isinstance(dims, Sequence) and np.ndim(dims) != 1:
-        msg = f"dims must be a sequence of integers, got {dims!r}"
-        raise TypeError(msg)
+    dims = _options.sequence_of_integers("dims", dims)
     if not len(dims):
         msg = "dims must not be empty"
         raise ValueError(msg)
