@@ -8,7 +8,7 @@
 
 namespace ropewalk {
 
-// The same where the rows that blocks share must be made.
+// As shortest_progression, where the rows that blocks share must be made.
 inline constexpr std::int64_t shortest_of_other_steps = 2 * block_rows;
 
 // Whether rows at those positions are worth filling in blocks.

@@ -21,7 +21,7 @@ void each_task(const Softmax& s, std::int64_t count, std::int64_t elements,
                std::int64_t most_elements, int threads, Function task) {
     // Elements as they are computed, for halves take as long as float32: four times as long as to
     // write that.
-    if (times(product(s.leading) * s.length, sizeof(T)) < parallel_bytes / 4)
+    if (times(times(product(s.leading), s.length), sizeof(T)) < parallel_bytes / 4)
         threads = 1;
     const std::int64_t most =
         std::max<std::int64_t>(1, most_elements / std::max<std::int64_t>(1, elements));
