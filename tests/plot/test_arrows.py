@@ -8,18 +8,12 @@ from matplotlib import font_manager
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
-from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch
 
 import ropewalk as rw
 
 WEIGHTS = [[0.5, 0.25, 0.25], [0.0, 1.0, 0.0], [0.125, 0.125, 0.75]]
 TOKENS = ["$x$", "pen", "a"]
-
-
-@pytest.fixture
-def ax() -> Axes:
-    return Figure(figsize=(6, 2), layout="constrained").add_subplot()
 
 
 def arrows(ax: Axes) -> list[FancyArrowPatch]:

@@ -6,15 +6,9 @@ import math
 import numpy as np
 import pytest
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.patches import Circle
 
 import ropewalk as rw
-
-
-@pytest.fixture
-def ax() -> Axes:
-    return Figure(layout="constrained").add_subplot()
 
 
 def test_hands_point_at_cosine_and_sine(ax: Axes) -> None:

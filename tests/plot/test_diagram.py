@@ -3,7 +3,6 @@
 import pytest
 from matplotlib import font_manager
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 
 import ropewalk as rw
@@ -34,11 +33,6 @@ DECODER = [
     "probabilities of the next token",
 ]
 BESIDE = {"encoder", "decoder", "keys, values", "queries", "N times"}
-
-
-@pytest.fixture
-def ax() -> Axes:
-    return Figure(figsize=(6, 7.6), layout="constrained").add_subplot()
 
 
 def frames(ax: Axes) -> list[FancyBboxPatch]:

@@ -47,11 +47,6 @@ SPEAKING = {name: EVERY[name] for name in ("right_triangle", "exponential", *TWO
 
 
 @pytest.fixture
-def ax() -> Axes:
-    return Figure(layout="constrained").add_subplot()
-
-
-@pytest.fixture
 def pair() -> Sequence[Axes]:
     return list(Figure(layout="constrained").subplots(1, 2))
 

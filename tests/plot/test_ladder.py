@@ -31,11 +31,6 @@ DRAWINGS: list[Drawing] = [
 ]
 
 
-@pytest.fixture
-def ax() -> Axes:
-    return Figure(figsize=(6, 3), layout="constrained").add_subplot()
-
-
 @dataclass
 class Bars:
     """A row of bars, each from its floor up or down to its tip."""

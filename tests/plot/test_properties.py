@@ -48,11 +48,6 @@ drawings = pytest.mark.parametrize("name", DRAWINGS)
 
 
 @pytest.fixture
-def ax() -> Axes:
-    return Figure(layout="constrained").add_subplot()
-
-
-@pytest.fixture
 def panels() -> list[Axes]:
     return list(Figure(layout="constrained").subplots(2))
 

@@ -11,7 +11,6 @@ import pytest
 from matplotlib import font_manager
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.quiver import Quiver
 from matplotlib.text import Text
@@ -31,11 +30,6 @@ DRAWINGS: list[Drawing] = [
     partial(rw.plot.score_by_distance, np.ones(4), np.ones(4), range(5)),
     partial(rw.plot.angle_error, [10, 1000], 4),
 ]
-
-
-@pytest.fixture
-def ax() -> Axes:
-    return Figure(layout="constrained").add_subplot()
 
 
 def arrows_of(ax: Axes) -> list[Quiver]:

@@ -7,18 +7,12 @@ import pytest
 from matplotlib import font_manager
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 from tests import reference
 
 import ropewalk as rw
 from ropewalk.frequencies import Frequencies, linear, mrope, proportional, standard
-
-
-@pytest.fixture
-def ax() -> Axes:
-    return Figure(layout="constrained").add_subplot()
 
 
 def wavelengths_of(frequencies: list[reference.Real]) -> NDArray[np.float64]:

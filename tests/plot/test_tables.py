@@ -22,11 +22,6 @@ TOKENS = ["$x$", "pen", "a"]
 WEIGHTS = [[0.5, 0.25, 0.25], [0.0, 1.0, 0.0], [0.125, 0.125, 0.75]]
 
 
-@pytest.fixture
-def ax() -> Axes:
-    return Figure(figsize=(6, 4.5), layout="constrained").add_subplot()
-
-
 def test_heatmap_shows_the_table_with_dimensions_down(ax: Axes) -> None:
     table = rw.sinusoidal_encoding(range(51), 128)
     assert rw.plot.heatmap(table, ax=ax) is ax

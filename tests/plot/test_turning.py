@@ -18,11 +18,6 @@ from PIL import Image
 import ropewalk as rw
 
 
-@pytest.fixture
-def ax() -> Axes:
-    return Figure(figsize=(6, 3), layout="constrained").add_subplot()
-
-
 def show(animation: FuncAnimation, frame: int) -> None:
     animation._init_draw()  # type: ignore[attr-defined]
     animation._draw_frame(frame)  # type: ignore[attr-defined]

@@ -5,14 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 import ropewalk as rw
-
-
-@pytest.fixture
-def ax() -> Axes:
-    return Figure(layout="constrained").add_subplot()
 
 
 @pytest.mark.parametrize("period", [0, -1.0, np.nan, np.inf, 1j, "1"])
