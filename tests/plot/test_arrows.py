@@ -4,8 +4,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from matplotlib import font_manager
-from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 from matplotlib.patches import FancyArrowPatch
@@ -104,20 +102,6 @@ def test_keys_stand_on_the_left_and_queries_on_the_right_letter_for_letter(ax: A
     assert places["query"][0] > 1
 
 
-def test_heads_are_japanese_where_a_font_is_found(
-    ax: Axes, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(font_manager, "get_font_names", lambda: ["Noto Sans CJK JP"])
-    rw.plot.attention_arrows(WEIGHTS, "abc", ax=ax, lang="ja")
-    assert {"キー", "クエリ"} <= set(texts(ax))
-
-
-def test_a_figure_is_made_only_where_none_is_given(ax: Axes) -> None:
-    rw.plot.attention_arrows(WEIGHTS, TOKENS, ax=ax)
-    assert plt.get_fignums() == []
-    assert rw.plot.attention_arrows(WEIGHTS, TOKENS).figure is plt.gcf()
-
-
 @pytest.mark.parametrize(
     ("weights", "options", "message"),
     [
@@ -128,7 +112,6 @@ def test_a_figure_is_made_only_where_none_is_given(ax: Axes) -> None:
         (WEIGHTS, {"key_tokens": ["a"]}, "key_tokens must be 3 strings, got 1"),
         (WEIGHTS, {"query": 3}, "query must be an integer from 0 to 2, got 3"),
         (WEIGHTS, {"query": -1}, "query must be an integer from 0 to 2, got -1"),
-        (WEIGHTS, {"lang": "fr"}, "lang must be one of 'en', 'ja', got 'fr'"),
     ],
 )
 def test_a_wrong_value_is_refused(ax: Axes, weights: Any, options: Any, message: str) -> None:

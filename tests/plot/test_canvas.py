@@ -1,8 +1,10 @@
 """What all figures promise: new ones on demand, settings untouched, languages, refusals."""
 
+import pickle
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import matplotlib as mpl
@@ -10,12 +12,13 @@ import numpy as np
 import pytest
 from matplotlib import font_manager
 from matplotlib import pyplot as plt
+from matplotlib.animation import FuncAnimation
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.text import Text
 from numpy.typing import NDArray
-from tests.plot.examples import EXAMPLES
+from tests.plot.examples import EXAMPLES, ON_AXES, PANELS, SPEAKING, example, figures_of
 
 import ropewalk as rw
 from ropewalk.plot import _canvas
@@ -25,39 +28,87 @@ DRAWINGS = [rw.plot.clock_hands, rw.plot.heatmap, rw.plot.number_table, rw.plot.
 TABLE = rw.sinusoidal_encoding(range(4), 4)
 
 
-WITHOUT_WORDS = {"inner_product", "matrix_product", "projection"}
+# What is said of every figure with words, whole texts.
+SPOKEN = {
+    "addition": {"次元", "位置符号: -0.98999 〜 0.99955", "和: -1.49 〜 2.03"},
+    "angle_error": {"位置 (トークン)", "角度の誤差 (ラジアン)", "全組の最大", "二乗平均平方根"},
+    "article_animations": {"組 3", "位置 0", "次元", "値"},
+    "article_figures": {"t (位置)", "キー", "クエリ", "凸包", "正弦波"},
+    "attention_arrows": {"キー", "クエリ"},
+    "attention_mask": {"キー", "クエリ", "マスク", "見える"},
+    "attention_stages": {"キー", "クエリ", "マスク", "スコア", "重み", "出力", "特徴"},
+    "attention_weights": {"キー", "クエリ", "ヘッド 11"},
+    "clock_hands": {"組 0", "組 1"},
+    "exponential": {"どの x でも 0 より大きい", "x が大きいほど大きい"},
+    "heatmap": {"キー", "クエリ", "有限の値なし"},
+    "linear_map": {"変換前", "変換後: 面積は 1 倍"},
+    "long_term_decay": {"上界", "距離 (トークン)", "距離 32 で初めて負"},
+    "moving_vector": {"位置 0", "次元", "値"},
+    "number_table": {"t (位置)"},
+    "path": {"位置 (トークン)", "成分 1", "成分 2"},
+    "polygon_contraction": {"凸包", "トークン順の多角形", "出力: 周長 3.07、面積 0.416"},
+    "position_kernel": {"位置の差 (トークン)", "内積"},
+    "right_triangle": {"底辺 4", "高さ 3", "斜辺 5"},
+    "rotating_pairs": {"組 0", "組 1", "位置 0"},
+    "rotation": {"位置 (トークン)", "組 0", "組 1"},
+    "scale_law": {"分散", "q · k の分散", "q · k / √D の分散"},
+    "score_by_distance": {"距離 (トークン)", "スコア / (|クエリ| |キー|)"},
+    "scorecard": {"整数", "一意", "定義なし"},
+    "sine": {"周期 2π"},
+    "temperature": {"最大の重み", "スコアのスケール", "one"},
+    "transformer": {"エンコーダー", "デコーダー", "位置符号"},
+    "wavelengths": {"組", "波長 (トークン)", "学習時の長さ 4096"},
+    "waves": {"t (位置)", "値", "次元 1 (sin)"},
+}
+# Names, and labels that the examples give.
+OF_NO_LANGUAGE = {"cos", "sin", "bfloat", "RoPE", "ALiBi", "AB", "standard", "one", "other"}
+OF_NO_LANGUAGE |= {"the", "cat", "dog", "car", "sleeps"}
 
 
-def _texts(ax: Axes) -> list[str]:
-    cells = [cell.get_text() for table in ax.tables for cell in table.get_celld().values()]
-    return [text.get_text() for text in [*ax.findobj(Text), *cells]]
+def _texts(drawn: Any) -> list[str]:
+    found = []
+    for figure in figures_of(drawn):
+        cells = [table.get_celld().values() for ax in figure.axes for table in ax.tables]
+        found += [*figure.findobj(Text), *(cell.get_text() for cell in chain(*cells))]
+    return [text.get_text() for text in found]
 
 
-@pytest.fixture
-def screenless() -> Iterator[None]:
-    yield
-    plt.close("all")
+def _axes_for(name: str, figure: Figure) -> Any:
+    panels = figure.subplots(PANELS.get(name, 1), squeeze=False)
+    return panels if name in PANELS else panels.item()
 
 
-@pytest.mark.usefixtures("screenless")
-@pytest.mark.parametrize("draw", DRAWINGS)
-def test_without_ax_a_new_figure_is_made(draw: Drawing) -> None:
-    ax = draw(TABLE)
+@pytest.mark.parametrize("name", ON_AXES)
+def test_a_new_figure_is_made_only_where_none_is_given(name: str) -> None:
+    given = Figure()
+    axes = _axes_for(name, given)
+    drawn = example(name, ax=axes)
+    assert figures_of(drawn) == [given]
+    if not isinstance(drawn, FuncAnimation):
+        assert drawn == (axes.ravel().tolist() if name in PANELS else axes)
+    assert plt.get_fignums() == []
+    assert figures_of(example(name)) == [plt.gcf()]
     assert len(plt.get_fignums()) == 1
-    assert ax.figure is plt.gcf()
     assert isinstance(plt.gcf().get_layout_engine(), ConstrainedLayoutEngine)
 
 
-@pytest.mark.usefixtures("screenless")
-@pytest.mark.parametrize("lang", ["en", "ja"])
-@pytest.mark.parametrize("draw", DRAWINGS)
-def test_settings_and_input_stay_as_they_are(draw: Drawing, lang: str) -> None:
-    table = TABLE.copy()
-    with mpl.rc_context({"font.size": 7.5, "font.family": "serif", "figure.dpi": 72}):
+@pytest.mark.parametrize("name", PANELS)
+def test_axes_are_as_many_as_panels(name: str) -> None:
+    axes = list(Figure().subplots(PANELS[name] + 1))
+    with pytest.raises(ValueError, match=rf"^ax must be {PANELS[name]} Axes, got {len(axes)}$"):
+        example(name, ax=axes)
+
+
+@pytest.mark.parametrize(("lang", "style"), [("en", "default"), ("ja", "dark_background")])
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_settings_and_input_stay_as_they_are(name: str, lang: str, style: str) -> None:
+    given = pickle.dumps(EXAMPLES[name])
+    with plt.style.context([style, {"font.size": 7.5, "figure.dpi": 72}]):
         settings = dict(mpl.rcParams)
-        draw(TABLE, lang=lang)
+        for figure in figures_of(example(name, lang)):
+            figure.draw_without_rendering()
         assert dict(mpl.rcParams) == settings
-    np.testing.assert_array_equal(TABLE, table)
+    assert pickle.dumps(EXAMPLES[name]) == given
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, "bfloat16"])
@@ -76,13 +127,13 @@ def test_labels_are_japanese_where_a_font_is_found(monkeypatch: pytest.MonkeyPat
     assert ax.xaxis.label.get_fontfamily() == [*mpl.rcParams["font.family"], "Meiryo"]
 
 
-@pytest.mark.parametrize("draw", DRAWINGS)
-def test_every_drawing_speaks_japanese(draw: Drawing, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.filterwarnings("ignore:Glyph")  # that font is not there
+@pytest.mark.parametrize("name", SPEAKING)
+def test_every_figure_speaks_japanese(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(font_manager, "get_font_names", lambda: ["Noto Sans CJK JP"])
-    ax = draw(TABLE, ax=Figure().add_subplot(), lang="ja")
-    said = " ".join(_texts(ax))
-    assert any(word in said for word in ("位置", "次元", "組"))
-    assert not any(word in said for word in ("position", "dimension", "pair", "value"))
+    said = _texts(example(name, "ja"))
+    assert SPOKEN[name] <= set(said)
+    assert set(re.findall("[A-Za-z]{2,}", " ".join(said))) <= OF_NO_LANGUAGE
 
 
 LABELLED: dict[str, Callable[[str, Axes], object]] = {
@@ -119,41 +170,43 @@ def test_own_labels_are_drawn_in_a_font_that_has_their_letters(
     assert any(label in text for text in _texts(ax)) == (family != "none")
 
 
-@pytest.mark.parametrize("draw", DRAWINGS)
+# The tokens of the articles are other words in Japanese.
+@pytest.mark.parametrize("name", [name for name in SPEAKING if name != "article_figures"])
 def test_labels_are_english_where_no_font_is_found(
-    draw: Drawing, monkeypatch: pytest.MonkeyPatch
+    name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(font_manager, "get_font_names", lambda: ["DejaVu Sans"])
-    english, asked = (
-        _texts(draw(TABLE, ax=Figure().add_subplot(), lang=lang)) for lang in ("en", "ja")
-    )
-    assert asked == english
+    assert _texts(example(name, "ja")) == _texts(example(name, "en"))
 
 
-@pytest.mark.parametrize("draw", DRAWINGS)
-def test_an_unknown_language_is_refused(draw: Drawing) -> None:
-    with pytest.raises(ValueError, match="lang must be one of 'en', 'ja', got 'fr'"):
-        draw(TABLE, ax=Figure().add_subplot(), lang="fr")
+@pytest.mark.parametrize("name", SPEAKING)
+def test_an_unknown_language_is_refused_and_nothing_drawn(name: str) -> None:
+    with pytest.raises(ValueError, match=r"^lang must be one of 'en', 'ja', got 'fr'$"):
+        example(name, "fr")
+    assert not plt.get_fignums()
+    if name in ON_AXES:
+        figure = Figure()
+        axes = _axes_for(name, figure)
+        before = figure.findobj()
+        with pytest.raises(ValueError, match=r"^lang must be one of 'en', 'ja', got 'fr'$"):
+            example(name, "fr", ax=axes)
+        assert figure.findobj() == before
 
 
-@pytest.mark.usefixtures("screenless")
-@pytest.mark.parametrize("name", sorted(EXAMPLES.keys() - WITHOUT_WORDS))
-def test_what_is_refused_leaves_no_figure(name: str) -> None:
-    plt.close("all")
-    lang: Any = "fr"
-    with pytest.raises(ValueError, match="lang must be one of 'en', 'ja', got 'fr'"):
-        EXAMPLES[name](lang)
-    for draw in (rw.plot.projection, rw.plot.inner_product, rw.plot.matrix_product):
-        with pytest.raises(ValueError, match="must"):
-            draw([1, 0], [0, 0, 1])
+@pytest.mark.parametrize(
+    "draw", [rw.plot.projection, rw.plot.inner_product, rw.plot.matrix_product]
+)
+def test_what_is_refused_leaves_no_figure(draw: Drawing) -> None:
+    with pytest.raises(ValueError, match="must"):
+        draw([1, 0], [0, 0, 1])
     assert not plt.get_fignums()
 
 
-@pytest.mark.parametrize("ax", ["x", 1, [Figure()]], ids=repr)
-def test_axes_are_those_of_matplotlib(ax: Any) -> None:
-    for draw in (rw.plot.waves, rw.plot.attention_weights):
-        with pytest.raises(TypeError, match=r"ax must be Axes of Matplotlib, got "):
-            draw(np.ones((2, 2)) / 2, ax=ax)
+@pytest.mark.parametrize("ax", ["x", 1, Figure()], ids=repr)
+@pytest.mark.parametrize("name", ON_AXES)
+def test_axes_are_those_of_matplotlib(name: str, ax: Any) -> None:
+    with pytest.raises(TypeError, match=r"^ax must be Axes of Matplotlib, got "):
+        example(name, ax=[ax] * PANELS.get(name, 1))
 
 
 @pytest.fixture(params=["polar", "3d", "aitoff", "removed"])
@@ -165,12 +218,12 @@ def unsuitable(request: pytest.FixtureRequest) -> Axes:
     return ax
 
 
-@pytest.mark.parametrize("draw", [*DRAWINGS, rw.plot.moving_vector, rw.plot.attention_weights])
-def test_nothing_is_drawn_where_it_would_not_fit(draw: Drawing, unsuitable: Axes) -> None:
-    drawn = len(unsuitable.get_children())
+@pytest.mark.parametrize("name", ON_AXES)
+def test_nothing_is_drawn_where_it_would_not_fit(name: str, unsuitable: Axes) -> None:
+    drawn = unsuitable.get_children()
     with pytest.raises(ValueError, match=r"ax must be Axes of (rectilinear projection|a figure), "):
-        draw(TABLE / 2 + 0.5 if draw is rw.plot.attention_weights else TABLE, ax=unsuitable)
-    assert len(unsuitable.get_children()) == drawn
+        example(name, ax=[unsuitable] * PANELS[name] if name in PANELS else unsuitable)
+    assert unsuitable.get_children() == drawn
 
 
 def test_axes_of_a_kind_of_their_own_are_drawn_on() -> None:
@@ -274,7 +327,6 @@ def test_positions_are_finite_numbers(draw: Drawing) -> None:
 FAR = range(10**6, 10**6 + 3)  # which six digits do not tell apart
 
 
-@pytest.mark.usefixtures("screenless")
 @pytest.mark.parametrize("draw", [rw.plot.number_table, rw.plot.clock_hands, rw.plot.path])
 def test_far_positions_are_told_apart(draw: Drawing) -> None:
     table = rw.sinusoidal_encoding(FAR, 2, base=2.0)

@@ -6,19 +6,14 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-import matplotlib as mpl
 import numpy as np
 import pytest
-from matplotlib import font_manager
-from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PathCollection
-from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Polygon, Rectangle
 from matplotlib.quiver import Quiver
-from matplotlib.text import Text
 from numpy.typing import NDArray
 from tests import reference
 
@@ -30,20 +25,6 @@ SQUARE = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
 BOW_TIE = SQUARE[[0, 2, 1, 3]]
 CLOUD = [[1.0, 2.0], [-3.0, 0.5], [0.25, -1.0]]
 SHEAR = [[1.0, 1.0], [0.0, 1.0]]
-
-ONE: dict[str, Callable[..., Axes]] = {
-    "right_triangle": rw.plot.right_triangle,
-    "projection": partial(rw.plot.projection, [2.0, 0.0], [1.0, 1.0]),
-    "inner_product": partial(rw.plot.inner_product, [2.0, 0.0], [1.0, 1.0]),
-    "matrix_product": partial(rw.plot.matrix_product, SHEAR, SHEAR, row=0, column=1),
-    "exponential": rw.plot.exponential,
-}
-TWO: dict[str, Callable[..., Any]] = {
-    "linear_map": partial(rw.plot.linear_map, CLOUD, SHEAR),
-    "polygon_contraction": partial(rw.plot.polygon_contraction, SQUARE, BOW_TIE),
-}
-EVERY: dict[str, Callable[..., Any]] = {**ONE, **TWO}
-SPEAKING = {name: EVERY[name] for name in ("right_triangle", "exponential", *TWO)}
 
 
 @pytest.fixture
@@ -81,60 +62,6 @@ def tips_of(ax: Axes) -> Array:
 def drawn_as(kind: type[Any], ax: Axes) -> Any:
     (found,) = [drawn for drawn in ax.collections if type(drawn) is kind]
     return found
-
-
-# All of them
-
-
-@pytest.mark.parametrize("draw", ONE)
-def test_a_figure_is_made_only_where_none_is_given(ax: Axes, draw: str) -> None:
-    assert ONE[draw](ax=ax) is ax
-    assert plt.get_fignums() == []
-    made = ONE[draw]().figure
-    assert made is plt.gcf()
-    assert made.get_figwidth() == 6
-    plt.close("all")
-
-
-@pytest.mark.parametrize("draw", TWO)
-def test_two_axes_are_made_only_where_none_are_given(pair: list[Axes], draw: str) -> None:
-    assert TWO[draw](ax=np.array(pair)) == pair
-    assert plt.get_fignums() == []
-    first, second = TWO[draw]()
-    assert first.figure is second.figure is plt.gcf()
-    plt.close("all")
-    with pytest.raises(ValueError, match=exactly("ax must be 2 Axes, got 1")):
-        TWO[draw](ax=pair[:1])
-
-
-@pytest.mark.parametrize("style", ["default", "dark_background"])
-@pytest.mark.parametrize("draw", EVERY)
-def test_settings_stay_and_words_take_their_colour(draw: str, style: str) -> None:
-    with plt.style.context(style):
-        settings = dict(mpl.rcParams)
-        drawn = np.ravel(np.array(EVERY[draw](), dtype=object))[0].figure
-        assert dict(mpl.rcParams) == settings
-        drawn.draw_without_rendering()
-        colours = {to_rgb(text.get_color()) for text in drawn.findobj(Text)}
-        assert colours == {to_rgb(settings["text.color"])}
-        plt.close("all")
-
-
-@pytest.mark.parametrize("draw", SPEAKING)
-def test_drawings_with_words_speak_japanese(draw: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(font_manager, "get_font_names", lambda: ["Noto Sans CJK JP"])
-    (figure,) = {panel.figure for panel in np.ravel([SPEAKING[draw](lang="ja")])}
-    words = " ".join(text.get_text() for text in figure.findobj(Text))
-    assert any(word in words for word in ("底辺", "大きい", "変換", "多角形"))
-    assert not re.search("[a-z]{3,}", words.replace("cos", ""))
-    plt.close("all")
-
-
-@pytest.mark.parametrize("draw", SPEAKING)
-def test_an_unknown_language_is_refused(draw: str) -> None:
-    with pytest.raises(ValueError, match="lang must be one of 'en', 'ja', got 'fr'"):
-        SPEAKING[draw](lang="fr")
-    plt.close("all")
 
 
 # Triangles and projections

@@ -1,9 +1,7 @@
 """Figures of the ladder of encodings: sums, paths, moving vectors and kernels."""
 
 import io
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,19 +14,10 @@ from matplotlib.axes import Axes
 from matplotlib.collections import PathCollection, PolyCollection
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
-from matplotlib.text import Text
 from numpy.typing import NDArray
 from PIL import Image
 
 import ropewalk as rw
-
-Drawing = Callable[..., Axes]
-
-DRAWINGS: list[Drawing] = [
-    partial(rw.plot.addition, [0.02, -0.01, 0.0], [1.0, 0.0, 1.0]),
-    partial(rw.plot.path, [[0.0, 0.0], [1.0, 0.5], [0.0, 1.0]]),
-    partial(rw.plot.position_kernel, range(-2, 3), [1.0, 2.0, 3.0, 2.0, 1.0]),
-]
 
 
 @dataclass
@@ -60,45 +49,6 @@ def rows_of(ax: Axes) -> list[Bars]:
 def embedding(dim: int) -> NDArray[np.float64]:
     """A synthetic token of the size of a trained one."""
     return np.random.default_rng(252).normal(0, 0.02, dim)
-
-
-# All of them
-
-
-@pytest.mark.parametrize("draw", DRAWINGS)
-def test_a_figure_is_made_only_where_none_is_given(ax: Axes, draw: Drawing) -> None:
-    assert draw(ax=ax) is ax
-    assert plt.get_fignums() == []
-    assert draw().figure is plt.gcf()
-    plt.close("all")
-
-
-@pytest.mark.parametrize("style", ["default", "dark_background"])
-@pytest.mark.parametrize("draw", DRAWINGS)
-def test_settings_stay_as_they_are(draw: Drawing, style: str) -> None:
-    with plt.style.context(style):
-        settings = dict(mpl.rcParams)
-        figure = Figure(layout="constrained")
-        draw(ax=figure.add_subplot())
-        figure.draw_without_rendering()
-        assert dict(mpl.rcParams) == settings
-
-
-@pytest.mark.parametrize("draw", DRAWINGS)
-def test_every_drawing_speaks_japanese(
-    ax: Axes, draw: Drawing, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(font_manager, "get_font_names", lambda: ["Noto Sans CJK JP"])
-    said = " ".join(text.get_text() for text in draw(ax=ax, lang="ja").figure.findobj(Text))
-    assert "位置" in said
-    english = ("position", "dimension", "offset", "product", "component", "embedding", "sum", "to")
-    assert not any(word in said for word in english)
-
-
-@pytest.mark.parametrize("draw", DRAWINGS)
-def test_an_unknown_language_is_refused(ax: Axes, draw: Drawing) -> None:
-    with pytest.raises(ValueError, match="lang must be one of 'en', 'ja', got 'fr'"):
-        draw(ax=ax, lang="fr")
 
 
 # Sums
@@ -288,7 +238,6 @@ def test_an_animation_is_saved_as_a_small_gif(tmp_path: Path) -> None:  # G002.5
     animation = rw.plot.moving_vector(rw.sinusoidal_encoding(range(64), 32))
     path = tmp_path / "vector.gif"
     animation.save(path, writer="pillow")
-    plt.close("all")
     with Image.open(path) as image:
         assert image.format == "GIF"
         assert image.width == 600
@@ -301,8 +250,6 @@ def test_an_animation_speaks_japanese(ax: Axes, monkeypatch: pytest.MonkeyPatch)
     frames = frames_of(rw.plot.moving_vector(np.eye(2), ax=ax, lang="ja"), ax)
     assert [title for title, _ in frames] == ["位置 0", "位置 1"]
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("次元", "値")
-    with pytest.raises(ValueError, match="lang must be one of 'en', 'ja', got 'fr'"):
-        rw.plot.moving_vector(np.eye(2), ax=ax, lang="fr")  # type: ignore[arg-type]
 
 
 def test_a_table_that_cannot_move_is_refused(ax: Axes) -> None:

@@ -1,19 +1,14 @@
 """Figures of rotary position embedding: what is drawn is what the paper says."""
 
 from collections.abc import Callable
-from functools import partial
 from itertools import combinations
 from typing import Any
 
-import matplotlib as mpl
 import numpy as np
 import pytest
-from matplotlib import font_manager
-from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.quiver import Quiver
-from matplotlib.text import Text
 from numpy.typing import NDArray
 from tests import reference
 
@@ -23,13 +18,6 @@ from ropewalk.frequencies import mrope, yarn
 
 mp = reference.mp
 Drawing = Callable[..., Axes]
-
-
-DRAWINGS: list[Drawing] = [
-    partial(rw.plot.rotation, [[1.0, 0.0], [0.5, 0.5]]),
-    partial(rw.plot.score_by_distance, np.ones(4), np.ones(4), range(5)),
-    partial(rw.plot.angle_error, [10, 1000], 4),
-]
 
 
 def arrows_of(ax: Axes) -> list[Quiver]:
@@ -49,40 +37,6 @@ def names(ax: Axes) -> list[str]:
     legend = ax.get_legend()
     assert legend is not None
     return [text.get_text() for text in legend.get_texts()]
-
-
-# All of them
-
-
-@pytest.mark.parametrize("draw", DRAWINGS)
-def test_a_figure_is_made_only_where_none_is_given(ax: Axes, draw: Drawing) -> None:
-    assert draw(ax=ax) is ax
-    assert plt.get_fignums() == []
-    assert draw().figure is plt.gcf()
-
-
-@pytest.mark.parametrize("draw", DRAWINGS)
-def test_settings_stay_as_they_are(ax: Axes, draw: Drawing) -> None:
-    settings = dict(mpl.rcParams)
-    draw(ax=ax)
-    assert dict(mpl.rcParams) == settings
-
-
-@pytest.mark.parametrize("draw", DRAWINGS)
-def test_every_drawing_speaks_japanese(
-    ax: Axes, draw: Drawing, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(font_manager, "get_font_names", lambda: ["Noto Sans CJK JP"])
-    said = " ".join(text.get_text() for text in draw(ax=ax, lang="ja").figure.findobj(Text))
-    assert any(word in said for word in ("位置", "距離", "行"))
-    english = ("position", "distance", "score", "error", "row", "column", "pair", "rounding")
-    assert not any(word in said for word in english)
-
-
-@pytest.mark.parametrize("draw", DRAWINGS)
-def test_an_unknown_language_is_refused(ax: Axes, draw: Drawing) -> None:
-    with pytest.raises(ValueError, match="lang must be one of 'en', 'ja', got 'fr'"):
-        draw(ax=ax, lang="fr")
 
 
 # Pairs as arrows

@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 import pytest
 from matplotlib import font_manager
-from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from numpy.typing import NDArray
@@ -95,12 +94,6 @@ def test_labels_are_japanese_where_a_font_is_found(
     assert ax.texts[0].get_text() == "学習時の長さ 9"
 
 
-def test_a_figure_is_made_only_where_none_is_given(ax: Axes) -> None:
-    rw.plot.wavelengths({"standard": standard(8)}, ax=ax)
-    assert plt.get_fignums() == []
-    assert rw.plot.wavelengths({"standard": standard(8)}).figure is plt.gcf()
-
-
 @pytest.mark.parametrize("schedules", [standard(8), [standard(8)]])
 def test_schedules_are_a_mapping(ax: Axes, schedules: dict[str, Frequencies]) -> None:
     with pytest.raises(TypeError, match="schedules must map names to Frequencies, got"):
@@ -140,8 +133,3 @@ def test_a_refusal_draws_nothing(ax: Axes) -> None:
     with pytest.raises(ValueError, match="trained_length"):
         rw.plot.wavelengths({"standard": standard(8)}, trained_length=0, ax=ax)
     assert not ax.lines
-
-
-def test_an_unknown_language_is_refused(ax: Axes) -> None:
-    with pytest.raises(ValueError, match="lang must be one of 'en', 'ja', got 'fr'"):
-        rw.plot.wavelengths({"standard": standard(8)}, ax=ax, lang="fr")  # type: ignore[arg-type]

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from matplotlib import pyplot as plt
+from matplotlib import rcParams
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
@@ -11,14 +12,15 @@ from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 from numpy.typing import NDArray
 from tests.data import luminance
-from tests.plot.examples import EXAMPLES, figures_of
+from tests.plot.examples import EXAMPLES, example, figures_of
 
 import ropewalk as rw
-from ropewalk._options import Lang
 
 names = pytest.mark.parametrize("name", rw.plot.__all__)
 styles = pytest.mark.parametrize("style", ["default", "dark_background"])
 languages = pytest.mark.parametrize("lang", ["en", "ja"])
+# Figures of which a word stands on a colour or has that of its curve, and a table of cells alone.
+COLOURED = {"article_figures", "attention_stages", "heatmap", "number_table", "sine", "wavelengths"}
 
 
 def drawn_with_texts_apart(
@@ -61,7 +63,7 @@ def test_texts_and_lines_stand_out_from_what_lies_beneath(
 ) -> None:
     """Texts by 3 to 1, as WCAG 2.2 asks of large ones; of lines it is enough to be seen."""
     with plt.style.context(style):
-        for figure in figures_of(EXAMPLES[name]("en")):
+        for figure in figures_of(example(name)):
             pixels, texts = drawn_with_texts_apart(figure, monkeypatch)
             for text in texts:
                 if text.get_path_effects():  # a rim sets it off from anything
@@ -73,12 +75,22 @@ def test_texts_and_lines_stand_out_from_what_lies_beneath(
                 assert contrast(ground, np.array(to_rgb(line.get_color()))) > 1.2, line
 
 
+@styles
+@pytest.mark.parametrize("name", sorted(EXAMPLES.keys() - COLOURED))
+def test_words_take_the_colour_of_the_style(name: str, style: str) -> None:
+    with plt.style.context(style):
+        for figure in figures_of(example(name)):
+            figure.draw_without_rendering()
+            texts = [text for text in figure.findobj(Text) if text.get_text()]
+            assert {to_rgb(text.get_color()) for text in texts} == {to_rgb(rcParams["text.color"])}
+
+
 @names
 @languages
 def test_at_600_pixels_texts_are_whole_and_apart_and_can_be_read(
-    name: str, lang: Lang, monkeypatch: pytest.MonkeyPatch
+    name: str, lang: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for figure in figures_of(EXAMPLES[name](lang)):
+    for figure in figures_of(example(name, lang)):
         assert figure.get_size_inches()[0] == 6
         _, texts = drawn_with_texts_apart(figure, monkeypatch)
         whole = figure.get_tightbbox()
