@@ -1,5 +1,6 @@
 """Small pictures without text: a swapped axis, a lost arrow or another colour is noticed.
 
+Each is compared with what the library itself drew before, by design: other tests know the truth.
 ``python -m tests.plot.test_pictures`` draws them anew; look at each before it is committed.
 """
 
