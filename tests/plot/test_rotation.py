@@ -11,6 +11,7 @@ from matplotlib.lines import Line2D
 from matplotlib.quiver import Quiver
 from numpy.typing import NDArray
 from tests import reference
+from tests.data import luminance
 
 import ropewalk as rw
 from ropewalk._options import Pairing
@@ -75,8 +76,8 @@ def test_arrows_are_the_darker_the_earlier(ax: Axes) -> None:
     rw.plot.rotation(np.ones((4, 2)), positions=[10, 11, 12.5, 20], ax=ax)
     (arrows,) = arrows_of(ax)
     np.testing.assert_array_equal(arrows.get_array(), [10, 11, 12.5, 20])
-    luminance = arrows.get_cmap()(np.linspace(0, 1, 64))[:, :3] @ [0.2126, 0.7152, 0.0722]
-    assert (np.diff(luminance) > 0).all()
+    lightness = [luminance(colour) for colour in arrows.get_cmap()(np.linspace(0, 1, 64))]
+    assert (np.diff(lightness) > 0).all()
     assert arrows.colorbar is not None
     assert arrows.colorbar.ax.get_ylabel() == "position (tokens)"
 

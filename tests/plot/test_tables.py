@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from PIL import Image
 from tests import reference
+from tests.data import luminance
 
 import ropewalk as rw
 from ropewalk._options import Pairing
@@ -147,7 +148,7 @@ def test_heatmap_of_signed_values_is_blue_below_zero_and_red_above(ax: Axes, log
 def test_heatmap_of_weights_is_the_lighter_the_larger(ax: Axes, log: bool) -> None:
     rw.plot.heatmap([[0.01, 0.5]], log=log, ax=ax)
     assert ax.images[0].get_clim() == ((0.01, 0.5) if log else (0, 0.5))
-    lightness = [colour(ax, x) @ [0.2126, 0.7152, 0.0722] for x in np.geomspace(0.01, 0.5, 9)]
+    lightness = [luminance(colour(ax, x)) for x in np.geomspace(0.01, 0.5, 9)]
     assert (np.diff(lightness) > 0).all()
 
 
