@@ -209,5 +209,8 @@ def test_the_first_column_is_that_of_inner_products(figures: dict[str, Figure]) 
 
 
 def test_outputs_lie_within_the_hull_of_the_values(figures: dict[str, Figure]) -> None:
-    left, right = figures["004_polygon_contraction"].axes[:2]
+    left, right = figures["004_polygon_contraction"].axes
     assert (left.get_title(), right.get_title()) == ("convex hulls", "in the order of the tokens")
+    drawn = [line.get_xydata() for line in right.lines if line.get_linestyle() == "None"]
+    values, outputs = (np.asarray(points) for points in drawn)
+    assert not rw.geometry.distance_to_hull(outputs, values).any()
