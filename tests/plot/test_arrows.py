@@ -40,8 +40,8 @@ def test_width_and_opacity_grow_with_the_weight(ax: Axes) -> None:
     weights = np.array([0.5, 0.25, 0.25, 1.0, 0.125, 0.125, 0.75])
     widths = np.array([arrow.get_linewidth() for arrow in arrows(ax)])
     opacities = np.array([arrow.get_alpha() for arrow in arrows(ax)], dtype=np.float64)
-    np.testing.assert_allclose(widths, widths.max() * weights)
-    np.testing.assert_allclose(np.diff(opacities), np.diff(weights) * (1 - 0.3))
+    np.testing.assert_allclose(widths, widths.max() * weights, rtol=1e-15)
+    np.testing.assert_allclose(np.diff(opacities), np.diff(weights) * (1 - 0.3), rtol=0, atol=1e-15)
     assert opacities.max() == 1
 
 

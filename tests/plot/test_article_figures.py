@@ -106,7 +106,7 @@ def test_inner_products_of_animals_exceed_1_and_cosines_do_not(figures: dict[str
 def test_cross_attention_has_a_row_a_target_token(figures: dict[str, Figure]) -> None:
     weights = np.asarray(figures["001_cross_attention"].axes[0].images[0].get_array())
     e = math.e**3  # scores are 3 where the meanings agree, else 0
-    assert weights[0] == pytest.approx(np.array([1, e, 1]) / (e + 2))
+    assert weights[0] == pytest.approx(np.array([1, e, 1]) / (e + 2), rel=1e-15)
     assert weights.argmax(axis=1).tolist() == [1, 0, 2]
 
 
@@ -174,7 +174,7 @@ def test_heatmap_is_the_table_of_51_positions(figures: dict[str, Figure]) -> Non
 @pytest.mark.parametrize(("name", "frequency"), [("003_sin_x", 1.0), ("003_sin_half_x", 0.5)])
 def test_sines_differ_in_frequency(figures: dict[str, Figure], name: str, frequency: float) -> None:
     x, y = (np.asarray(data) for data in figures[name].axes[0].lines[1].get_data())
-    np.testing.assert_allclose(y, np.sin(frequency * x), atol=1e-15)
+    np.testing.assert_allclose(y, np.sin(frequency * x), rtol=0, atol=1e-15)
     assert x[-1] == 4 * np.pi
 
 
@@ -205,7 +205,7 @@ def test_the_first_column_is_that_of_inner_products(figures: dict[str, Figure]) 
     assert len(sums) == 4
     for text in sums:
         product, _, value = text.partition(" = ")
-        assert eval(product.replace("·", "*")) == pytest.approx(float(value))
+        assert eval(product.replace("·", "*")) == pytest.approx(float(value), rel=1e-15)
 
 
 def test_outputs_lie_within_the_hull_of_the_values(figures: dict[str, Figure]) -> None:

@@ -395,7 +395,7 @@ def test_lines_part_the_cells_of_small_masks() -> None:
 def test_the_legend_has_the_colour_and_the_hatch_of_the_cells() -> None:
     (ax,) = rw.plot.attention_mask(MASK, ax=new_axes())
     sees, masked = ax.figure.legends[0].get_patches()
-    assert ax.images[0].to_rgba(1.0) == pytest.approx(sees.get_facecolor())  # type: ignore[arg-type]
+    assert ax.images[0].to_rgba(1.0) == sees.get_facecolor()  # type: ignore[arg-type]
     assert masked.get_hatch() == ax.patch.get_hatch()
     assert not sees.get_hatch()
 

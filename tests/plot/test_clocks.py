@@ -19,8 +19,10 @@ def test_hands_point_at_cosine_and_sine(ax: Axes) -> None:
         centre = np.array(circles[pair].center)
         root, tip = np.transpose(line.get_data())  # type: ignore[arg-type]
         angle = position / 100**pair
-        np.testing.assert_allclose(root, centre, atol=1e-15)
-        np.testing.assert_allclose(tip - centre, [math.cos(angle), math.sin(angle)], atol=1e-15)
+        np.testing.assert_allclose(root, centre, rtol=0, atol=1e-15)
+        np.testing.assert_allclose(
+            tip - centre, [math.cos(angle), math.sin(angle)], rtol=0, atol=1e-15
+        )
 
 
 def test_pair_0_is_the_fast_hand(ax: Axes) -> None:  # E000.1
@@ -45,7 +47,7 @@ def test_a_clock_needs_whole_pairs(ax: Axes) -> None:
 def test_in_the_stored_order_hands_run_clockwise_from_the_top(ax: Axes) -> None:  # E000.4
     rw.plot.clock_hands(rw.sinusoidal_encoding([0, 1], 2), order="sin-cos", ax=ax)
     tips = np.array([line.get_data() for line in ax.lines], dtype=np.float64)[:, :, 1]
-    np.testing.assert_allclose(tips, [[0.0, 1.0], [math.sin(1), math.cos(1)]], atol=1e-15)
+    np.testing.assert_allclose(tips, [[0.0, 1.0], [math.sin(1), math.cos(1)]], rtol=0, atol=1e-15)
 
 
 def test_an_unknown_order_is_refused(ax: Axes) -> None:

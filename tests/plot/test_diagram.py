@@ -68,7 +68,9 @@ def test_positional_encodings_are_framed_thickest(ax: Axes) -> None:
     assert len(brought_out) == 2
     for box in brought_out:
         centre = box.get_x() + box.get_width() / 2, box.get_y() + box.get_height() / 2
-        (text,) = [text for text in ax.texts if text.get_position() == pytest.approx(centre)]
+        (text,) = [
+            text for text in ax.texts if text.get_position() == pytest.approx(centre, rel=1e-15)
+        ]
         assert text.get_text() == "positional\nencoding"
 
 

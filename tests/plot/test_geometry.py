@@ -192,7 +192,7 @@ def test_numbers_stand_in_their_rows_and_columns(ax: Axes) -> None:
     for matrix in (a, b, a @ b):
         origin = found[str(matrix[0, 0])]
         for (i, j), value in np.ndenumerate(matrix):
-            np.testing.assert_allclose(found[str(value)] - origin, [j, i], atol=1e-12)
+            np.testing.assert_allclose(found[str(value)] - origin, [j, i], rtol=0, atol=1e-15)
     bottom, top = ax.get_ylim()
     assert bottom > top
 
@@ -299,7 +299,7 @@ def test_all_points_are_moved_by_one_rule(pair: list[Axes], matrix: Any, factor:
 def test_the_grid_is_moved_with_its_points(pair: list[Axes]) -> None:
     rw.plot.linear_map(CLOUD, SHEAR, ax=pair)
     before, after = (np.array(drawn_as(LineCollection, p).get_segments()) for p in pair)
-    np.testing.assert_allclose(after[..., 0], before[..., 0] + before[..., 1], atol=1e-12)
+    np.testing.assert_allclose(after[..., 0], before[..., 0] + before[..., 1], rtol=0, atol=1e-15)
     np.testing.assert_array_equal(after[..., 1], before[..., 1])
     assert np.abs(before).max() >= 3
     assert (np.abs(before[..., 0]) < 1e-12).all(axis=1).any()  # a line through the origin

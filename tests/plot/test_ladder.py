@@ -59,7 +59,7 @@ def test_bars_are_the_token_its_position_and_their_sum_on_one_scale(ax: Axes) ->
     rw.plot.addition(token, position, ax=ax)
     for bars, row in zip(rows_of(ax), (token, position, token + position), strict=True):
         np.testing.assert_allclose(bars.heights, row, rtol=0, atol=1e-14)  # rounded at their floor
-        np.testing.assert_allclose((bars.left + bars.right) / 2, np.arange(1, 17))
+        np.testing.assert_allclose((bars.left + bars.right) / 2, np.arange(1, 17), rtol=1e-15)
         assert np.unique(bars.floors).size == 1
 
 
@@ -106,7 +106,7 @@ def test_narrow_bars_show_no_waves_that_are_none(ax: Axes) -> None:
 def test_floors_and_values_are_named_at_the_side(ax: Axes) -> None:
     rw.plot.addition([1.0, -1.0], [3.0, 0.0], ax=ax)
     expected = [bars.floors[0] + tick for bars in rows_of(ax) for tick in (-1.0, 0.0, 4.0)]
-    np.testing.assert_allclose(ax.get_yticks(), expected)
+    np.testing.assert_allclose(ax.get_yticks(), expected, rtol=1e-15)
     assert [text.get_text() for text in ax.get_yticklabels()] == ["-1", "0", "4"] * 3
 
 
@@ -153,7 +153,7 @@ def test_a_path_joins_all_points_in_order(ax: Axes) -> None:
 def test_a_long_line_is_a_jump(ax: Axes) -> None:  # G002.4
     rw.plot.path(rw.binary_encoding(range(4), 2), ax=ax)
     steps = np.hypot(*np.diff(ax.lines[0].get_xydata(), axis=0).T)
-    np.testing.assert_allclose(steps, [1, np.sqrt(2), 1])
+    np.testing.assert_allclose(steps, [1, np.sqrt(2), 1], rtol=1e-15)
 
 
 def test_some_points_are_named_where_they_stand(ax: Axes) -> None:

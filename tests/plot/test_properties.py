@@ -98,7 +98,8 @@ def test_decay_shows_the_bound_its_octaves_and_the_first_negative(panels: list[A
     np.testing.assert_array_equal(curve.get_xdata(), DISTANCES)
     np.testing.assert_array_equal(heights(curve), BOUND)
     # In the middle of what distances there are of an octave, on the axis as it is drawn.
-    np.testing.assert_allclose(means.get_xdata(), [1, np.sqrt(2 * 3), np.sqrt(4 * 5), 9])  # type: ignore[arg-type]
+    middles = [1, np.sqrt(2 * 3), np.sqrt(4 * 5), 9]
+    np.testing.assert_allclose(np.asarray(means.get_xdata()), middles, rtol=1e-15)
     np.testing.assert_array_equal(heights(means), [9, 7, 4, 2])
     zero, cosine, mark = drawn[1].lines
     np.testing.assert_array_equal(heights(zero), [0, 0])
@@ -154,8 +155,12 @@ def test_temperature_shows_keys_and_the_largest_weight(panels: list[Axes]) -> No
         for line, row in zip(panel.lines, expected.T, strict=True):
             np.testing.assert_array_equal(line.get_xdata(), [0, 0.5, 1, 10])
             np.testing.assert_array_equal(heights(line), row)
-    assert heights(drawn[0].lines[1]) == pytest.approx([2, 2, 2, 2])  # equal logits stay flat
-    assert heights(drawn[1].lines[0])[[0, 3]] == pytest.approx([0.5, 1 / (1 + np.exp(-10))])
+    assert heights(drawn[0].lines[1]) == pytest.approx(
+        [2, 2, 2, 2], rel=1e-14
+    )  # equal logits stay flat
+    assert heights(drawn[1].lines[0])[[0, 3]] == pytest.approx(
+        [0.5, 1 / (1 + np.exp(-10))], rel=1e-15
+    )
     assert legend(drawn[0]) == ["a_b", "$x$"]
     assert drawn[0].lines[0].get_linestyle() != drawn[0].lines[1].get_linestyle()
     assert [panel.get_ylabel() for panel in drawn] == ["keys attended to", "largest weight"]
@@ -178,7 +183,9 @@ def test_the_scale_law_shows_both_variances_on_their_lines(ax: Axes) -> None:
     bars: LineCollection = raw.lines[2][0]
     ends = [segment[:, 1] for segment in bars.get_segments()]
     reach = 5 * LAW.standard_error
-    np.testing.assert_allclose(ends, np.transpose([LAW.variance - reach, LAW.variance + reach]))
+    np.testing.assert_allclose(
+        ends, np.transpose([LAW.variance - reach, LAW.variance + reach]), rtol=1e-15
+    )
     assert legend(ax) == ["variance of q · k", "variance of q · k / √D"]
     assert raw.lines[0].get_marker() != scaled.lines[0].get_marker()
 

@@ -251,7 +251,7 @@ def test_logarithmic_colours_part_powers_of_ten_alike_and_end_after_six(ax: Axes
     rw.plot.heatmap([[1.0, 1e-3, 1e-6, 1e-9, 0.0]], log=True, ax=ax)
     norm = ax.images[0].norm
     places = norm(np.array([1.0, 1e-3, 1e-6, 1e-9, 0.0]))
-    np.testing.assert_allclose(np.asarray(places), [1, 0.5, 0, 0, 0], atol=1e-12)
+    np.testing.assert_allclose(np.asarray(places), [1, 0.5, 0, 0, 0], rtol=0, atol=1e-15)
     bar = ax.images[0].colorbar
     assert bar is not None
     assert bar.extend == "min"
@@ -262,8 +262,8 @@ def test_logarithmic_colours_of_signed_values_are_symmetric(ax: Axes) -> None:
     norm = ax.images[0].norm
     sizes = np.array([1.0, 1e-2, 1e-4])
     above, below = np.asarray(norm(sizes)), np.asarray(norm(-sizes))
-    np.testing.assert_allclose(above - 0.5, 0.5 - below, atol=1e-12)
-    assert above[0] - above[1] == pytest.approx(above[1] - above[2])
+    np.testing.assert_allclose(above - 0.5, 0.5 - below, rtol=0, atol=1e-15)
+    assert above[0] - above[1] == pytest.approx(above[1] - above[2], abs=1e-15)
 
 
 @pytest.mark.parametrize(

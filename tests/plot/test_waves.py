@@ -94,7 +94,7 @@ def test_long_periods_have_few_ticks_and_are_seen_whole(ax: Axes) -> None:
     shown = [tick for tick in ax.get_xticks() if left <= tick <= right]
     assert 3 <= len(shown) <= 8
     tens = np.array(shown) / (10 * np.pi)
-    np.testing.assert_allclose(tens, np.round(tens), atol=1e-9)
+    np.testing.assert_allclose(tens, np.round(tens), rtol=1e-15)
     assert right >= 400 * np.pi
 
 
