@@ -14,24 +14,30 @@
 namespace ropewalk {
 namespace {
 
-// The largest that systems count in, a multiple of any other.
-constexpr std::size_t small_page = std::size_t{64} << 10;
-// Where NumPy's own large arrays begin in a page: what is read and what is written then reach the
-// end of a cache line together.
-constexpr std::size_t past_page = 16;
+// The largest that systems count in, a multiple of any other, and the smallest.
+constexpr std::size_t largest_page = std::size_t{64} << 10, smallest_page = std::size_t{4} << 10;
 
-// Stands at the end of a page that is never lent; the data begin in the next, a large one.
+// Where data begin in a page, which is not the same for two in turn. NumPy's own large arrays begin
+// 16 bytes past one. Lines from there, what is read and what is written reach the end of a line
+// together; and not beside each other, no load waits for a store to the same place of another page,
+// which is all that processors compare at first.
+std::size_t next_place() {
+    static constinit std::atomic<unsigned> number{0};
+    return 16 + 768 * (1 + number.fetch_add(1, std::memory_order_relaxed) % 4);
+}
+
+// Stands at the end of a page that is never lent; the data begin in the next.
 struct Block {
-    std::size_t bytes;
-    Block* older;
+    std::size_t bytes, place;
 
-    void* data() { return pages() + past_page; }
+    void* data() { return pages() + place; }
     static Block* of(void* data) {
-        return reinterpret_cast<Block*>(static_cast<char*>(data) - past_page) - 1;
+        const std::size_t place = reinterpret_cast<std::uintptr_t>(data) % smallest_page;
+        return reinterpret_cast<Block*>(static_cast<char*>(data) - place) - 1;
     }
     char* pages() { return reinterpret_cast<char*>(this + 1); }
     std::size_t pages_bytes() const {
-        return (past_page + bytes + small_page - 1) / small_page * small_page;
+        return (place + bytes + largest_page - 1) / largest_page * largest_page;
     }
 };
 
@@ -41,25 +47,30 @@ struct Block {
 constexpr std::size_t large_page = std::size_t{2} << 20;
 
 Block* map(std::size_t bytes) {
-    const Block wanted{bytes, nullptr};
-    const std::size_t all = small_page + wanted.pages_bytes() + large_page;
+    const Block wanted{bytes, next_place()};
+    // Others stand side by side, and are one to the system, which counts what it maps.
+    const bool large = wanted.pages_bytes() >= large_page;
+    const std::size_t all = largest_page + wanted.pages_bytes() + (large ? large_page : 0);
     void* const mapped =
         mmap(nullptr, all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (mapped == MAP_FAILED)
         return nullptr;
     auto* const begin = static_cast<char*>(mapped);
-    const auto behind = (reinterpret_cast<std::uintptr_t>(begin) + small_page) % large_page;
-    char* const first = begin + (large_page - behind) % large_page;
-    char* const last = first + small_page + wanted.pages_bytes();
+    const auto behind = (reinterpret_cast<std::uintptr_t>(begin) + largest_page) % large_page;
+    char* const first = large ? begin + (large_page - behind) % large_page : begin;
+    char* const last = first + largest_page + wanted.pages_bytes();
     if (first != begin)
         munmap(begin, static_cast<std::size_t>(first - begin));
     if (last != begin + all)
         munmap(last, static_cast<std::size_t>(begin + all - last));
-    madvise(first + small_page, wanted.pages_bytes(), MADV_HUGEPAGE); // small ones will do
-    return new (first + small_page - sizeof(Block)) Block(wanted);
+    if (large)
+        madvise(first + largest_page, wanted.pages_bytes(), MADV_HUGEPAGE); // others will do
+    return new (first + largest_page - sizeof(Block)) Block(wanted);
 }
 
-void unmap(Block* block) { munmap(block->pages() - small_page, small_page + block->pages_bytes()); }
+void unmap(Block* block) {
+    munmap(block->pages() - largest_page, largest_page + block->pages_bytes());
+}
 
 // The system takes the pages when it needs memory, and they are 0 then.
 void lend(Block* block) {
@@ -69,46 +80,44 @@ void lend(Block* block) {
 
 #else
 
-constexpr std::align_val_t alignment{small_page};
+constexpr std::align_val_t alignment{largest_page};
 
 Block* map(std::size_t bytes) {
-    const Block wanted{bytes, nullptr};
-    void* const begin = ::operator new(small_page + wanted.pages_bytes(), alignment, std::nothrow);
+    const Block wanted{bytes, next_place()};
+    void* const begin =
+        ::operator new(largest_page + wanted.pages_bytes(), alignment, std::nothrow);
     if (begin == nullptr)
         return nullptr;
-    return new (static_cast<char*>(begin) + small_page - sizeof(Block)) Block(wanted);
+    return new (static_cast<char*>(begin) + largest_page - sizeof(Block)) Block(wanted);
 }
 
-void unmap(Block* block) { ::operator delete(block->pages() - small_page, alignment); }
+void unmap(Block* block) { ::operator delete(block->pages() - largest_page, alignment); }
 void lend(Block*) {}
 
 #endif
 
-// What was given back, the newest first. Whoever finds another at it does without.
+// What was given back, the newest last. Whoever finds another at it does without.
 class KeptBlocks {
   public:
     // The newest that holds so many bytes and not many more, or null.
     Block* take(std::size_t bytes) {
         if (const Turn turn(taken_); turn.mine)
-            for (Block** link = &newest_; *link != nullptr; link = &(*link)->older)
-                if (Block* const block = *link;
-                    bytes <= block->bytes && block->bytes <= bytes + bytes / 8) {
-                    *link = block->older;
-                    bytes_ -= block->bytes;
-                    return block;
-                }
+            for (std::size_t i = count_; i-- > 0;)
+                if (bytes <= kept_[i].bytes && kept_[i].bytes <= bytes + bytes / 8)
+                    return remove(i);
         return nullptr;
     }
     void keep(Block* block) {
         const Turn turn(taken_);
         if (!turn.mine || block->bytes > kept_bytes)
             return unmap(block);
+        if (count_ == most)
+            unmap(remove(0));
+        drop(kept_bytes - block->bytes);
+        kept_[count_++] = {block->bytes, block};
         bytes_ += block->bytes;
         if (bytes_ > own_bytes)
             lend(block);
-        block->older = newest_;
-        newest_ = block;
-        drop(kept_bytes);
     }
     void drop_all() {
         if (const Turn turn(taken_); turn.mine)
@@ -116,6 +125,7 @@ class KeptBlocks {
     }
 
   private:
+    static constexpr std::size_t most = 64;
     // As much as malloc keeps is not lent: other threads feel each time that pages are.
     static constexpr std::size_t own_bytes = std::size_t{64} << 20;
 
@@ -130,21 +140,25 @@ class KeptBlocks {
         }
     };
 
+    Block* remove(std::size_t index) {
+        Block* const block = kept_[index].block;
+        bytes_ -= kept_[index].bytes;
+        std::move(kept_ + index + 1, kept_ + count_, kept_ + index);
+        --count_;
+        return block;
+    }
     // The oldest, until no more than so much is left.
-    void drop(std::size_t most) {
-        while (bytes_ > most) {
-            Block** link = &newest_;
-            while ((*link)->older != nullptr)
-                link = &(*link)->older;
-            bytes_ -= (*link)->bytes;
-            unmap(*link);
-            *link = nullptr;
-        }
+    void drop(std::size_t left) {
+        while (bytes_ > left)
+            unmap(remove(0));
     }
 
     std::atomic_flag taken_;
-    Block* newest_ = nullptr;
-    std::size_t bytes_ = 0;
+    struct Kept {
+        std::size_t bytes;
+        Block* block;
+    } kept_[most]{};
+    std::size_t count_ = 0, bytes_ = 0;
 };
 
 constinit KeptBlocks kept_blocks; // arrays may outlive whatever has a destructor

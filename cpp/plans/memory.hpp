@@ -54,11 +54,12 @@ class Scratch {
     std::unique_ptr<double, Free> memory_;
 };
 
-// Memory of large results, in large pages. The system takes longer to give and to clear them than
-// most calls to write them, so what is given back is kept for the next result of about that size:
-// the newest, kept_bytes in all, most of it the system's to take when it needs memory. From any
-// thread, and in a forked child.
-inline constexpr std::size_t large_bytes = std::size_t{4} << 20,
+// Memory of large results, in large pages where they fill some. The system takes longer to give and
+// to clear pages than most calls to write them, and malloc gives back what two results have left,
+// so what is given back here is kept for the next result of about that size: the newest, kept_bytes
+// in all, most of it the system's to take when it needs memory. From any thread, and in a forked
+// child.
+inline constexpr std::size_t large_bytes = std::size_t{256} << 10,
                              kept_bytes = std::size_t{256} << 20;
 void* take_large(std::size_t bytes); // null where there is no memory
 void give_back_large(void* data);

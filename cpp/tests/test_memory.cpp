@@ -1,8 +1,9 @@
-// Memory of large results is nobody else's while it is held, from many threads at once; large
-// pages begin where the data do, but for what malloc puts before them. Meant to be run under
-// ThreadSanitizer too.
+// Memory of large results is nobody else's while it is held, from many threads at once; two begin
+// at other places in a page, where NumPy's own do not. Meant to be run under ThreadSanitizer too.
 #include <atomic>
+#include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <thread>
 #include <vector>
 
@@ -63,11 +64,19 @@ void check_threads() {
         thread.join();
 }
 
+std::int64_t place_in_page(const void* data) {
+    return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(data) % 4096);
+}
+
 void check_places() {
     void* const first = take_large(ropewalk::large_bytes);
     void* const second = take_large(ropewalk::large_bytes);
     expect(first != nullptr && first != second, "two results in one place");
-    expect(reinterpret_cast<std::uintptr_t>(first) % 4096 == 16, "not where malloc begins");
+    const std::int64_t place = place_in_page(first), other = place_in_page(second);
+    expect(place % 64 == 16 && other % 64 == 16, "lines do not end where those of NumPy do");
+    for (const std::int64_t apart : {place - 16, other - 16, place - other})
+        expect(std::abs(apart) >= 512 && std::abs(apart) <= 4096 - 512,
+               "two arrays begin at about one place of a page");
     give_back_large(first);
     expect(take_large(ropewalk::large_bytes) == first, "what was kept is not used");
     give_back_large(second);
