@@ -21,7 +21,7 @@ from tests.conftest import Call
 from tests.data import DTYPES, PAIRINGS, UNIT, assert_same_bits, dtypes
 
 import ropewalk as rw
-from ropewalk import _encodings
+from ropewalk import _results
 from ropewalk._encodings import Order
 from ropewalk._options import Pairing
 
@@ -542,7 +542,7 @@ def test_stores_that_pass_the_cache_by_write_the_same_bits(
     layout: dict[str, Any] = {"pairing": pairing, "order": order, "dtype": dtype}
     dims = (2, 4, 8, 14, 16, 18, 32, 40, 64)
     through = [rw.sinusoidal_encoding(range(70, 270), dim, **layout) for dim in dims]
-    monkeypatch.setattr(_encodings, "STREAMED_BYTES", {8: 0, 4: 0, 2: 0})
+    monkeypatch.setattr(_results, "STREAMED_BYTES", 0)
     for dim, expected in zip(dims, through, strict=True):
         memory = np.zeros(expected.nbytes + 128, np.uint8)
         skipped = -memory.ctypes.data % 64 + offset
@@ -551,15 +551,30 @@ def test_stores_that_pass_the_cache_by_write_the_same_bits(
 
 
 @dtypes
-def test_an_out_larger_than_the_cache_has_the_same_bits(dtype: str) -> None:
+def test_a_table_larger_than_the_cache_has_the_same_bits(
+    monkeypatch: pytest.MonkeyPatch, dtype: str
+) -> None:
+    large = _results.STREAMED_BYTES
     out = np.zeros((1, 1024), dtype)
-    large = _encodings.STREAMED_BYTES[out.itemsize]
     out = out.repeat(large // out.nbytes, axis=0)
     assert out.nbytes >= large
-    rw.sinusoidal_encoding(range(len(out)), 1024, out=out)
-    with rw.num_threads(1):  # through the cache
-        expected = rw.sinusoidal_encoding(range(len(out)), 1024, dtype=dtype)
-    assert np.array_equal(out.view(np.uint8), expected.view(np.uint8))
+    with rw.num_threads(1):
+        rw.sinusoidal_encoding(range(len(out)), 1024, out=out)
     with rw.num_threads(2):
-        out = rw.sinusoidal_encoding(range(len(out)), 1024, dtype=dtype)
+        new = rw.sinusoidal_encoding(range(len(out)), 1024, dtype=dtype)
+    monkeypatch.setattr(_results, "STREAMED_BYTES", large + 1)  # through the cache
+    expected = rw.sinusoidal_encoding(range(len(out)), 1024, dtype=dtype)
     assert np.array_equal(out.view(np.uint8), expected.view(np.uint8))
+    assert np.array_equal(new.view(np.uint8), expected.view(np.uint8))
+
+
+@pytest.mark.parametrize("dim", [2, 16, 18, 32, 48, 80])
+@dtypes
+def test_stores_that_pass_the_cache_by_write_the_same_bits_of_rotary_tables(
+    monkeypatch: pytest.MonkeyPatch, dtype: str, dim: int
+) -> None:
+    encoding = rw.sinusoidal_encoding(range(70, 270), dim, dtype=dtype)
+    monkeypatch.setattr(_results, "STREAMED_BYTES", 0)
+    cosines, sines = rw.rotary_tables(range(70, 270), dim, dtype=dtype)
+    assert_same_bits(sines, encoding[:, 0::2])
+    assert_same_bits(cosines, encoding[:, 1::2])

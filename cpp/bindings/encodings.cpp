@@ -91,7 +91,7 @@ py::object encode_plainly(const Frequencies& frequencies, const py::handle& posi
 }
 
 void fill_tables(const Frequencies& frequencies, const py::object& positions, py::array& cosines,
-                 py::array& sines, double factor, int threads) {
+                 py::array& sines, double factor, bool streamed, int threads) {
     const Positions rows = positions_of(positions, frequencies.axes());
     const std::int64_t pairs = frequencies.pairs();
     check_out(cosines, times(rows.count, pairs));
@@ -101,7 +101,7 @@ void fill_tables(const Frequencies& frequencies, const py::object& positions, py
     const Table table{sines.mutable_data(), cosines.mutable_data(), pairs, rows.count, pairs};
     run_unlocked([&] {
         fill_table(*chosen_kernels, frequencies, rows, factor, type, Layout::apart, table,
-                   Stores::cached, threads);
+                   stores_of(streamed), threads);
     });
 }
 

@@ -13,14 +13,17 @@ namespace {
 // smaller, that begins in it; -1 where rows do not follow each other in whole ones.
 int pairs_before_line(const Filling& filling) {
     const Table& table = filling.table;
+    const bool apart = filling.layout == Layout::apart;
     const std::int64_t pair = filling.pair_bytes();
     const std::int64_t line = std::min<std::int64_t>(64, group_pairs * pair);
-    const auto past =
-        static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(table.first)) % line;
-    const std::int64_t before = (line - past) % line;
-    const bool contiguous = filling.layout != Layout::apart && table.row_stride == 2 * table.pairs;
+    const auto past = [line](const void* p) {
+        return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(p)) % line;
+    };
+    const std::int64_t before = (line - past(table.first)) % line;
+    const bool together = !apart || past(table.first) == past(table.second);
+    const bool contiguous = table.row_stride == (apart ? 1 : 2) * table.pairs;
     const bool whole = table.pairs % group_pairs == 0 && before % pair == 0;
-    if (contiguous && whole)
+    if (together && contiguous && whole)
         return static_cast<int>(before / pair);
     return -1;
 }

@@ -57,7 +57,10 @@ Filling Filling::shifted(int by) const {
     result.shift = by;
     result.grouped = &frequencies.grouped(by);
     if (by != 0) {
-        result.table.first = static_cast<char*>(table.first) + by * pair_bytes();
+        const auto moved = [&](void* rows) { return static_cast<char*>(rows) + by * pair_bytes(); };
+        result.table.first = moved(table.first);
+        if (layout == Layout::apart)
+            result.table.second = moved(table.second);
         --result.table.rows;
     }
     return result;

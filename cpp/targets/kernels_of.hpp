@@ -22,12 +22,15 @@ using ropewalk::Type;
 template <class S, template <class, Layout> class Writer, bool streamed>
 constexpr void set_layouts(ropewalk::Kernels::Filling (&of)[ropewalk::layouts]) {
     constexpr Layout s = Layout::sine_first, c = Layout::cosine_first, a = Layout::apart;
+    // Past the cache a group less than a line long would leave lines of both tables half written.
+    constexpr bool by_lines =
+        streamed && group_pairs * sizeof(typename Writer<S, a>::Element) >= 64;
     of[static_cast<int>(s)] = {fill_row<S, Writer<S, s>, s, streamed>,
                                fill_around<S, Writer<S, s>, s, streamed>};
     of[static_cast<int>(c)] = {fill_row<S, Writer<S, c>, c, streamed>,
                                fill_around<S, Writer<S, c>, c, streamed>};
-    of[static_cast<int>(a)] = {fill_row<S, Writer<S, a>, a, streamed>,
-                               fill_around<S, Writer<S, a>, a, streamed>};
+    of[static_cast<int>(a)] = {fill_row<S, Writer<S, a>, a, by_lines>,
+                               fill_around<S, Writer<S, a>, a, by_lines>};
 }
 
 template <class S, bool streamed>

@@ -129,6 +129,7 @@ def fill_tables(
     cosines: NDArray[Any],
     sines: NDArray[Any],
     factor: float,
+    streamed: bool,
     threads: int,
     /,
 ) -> None: ...

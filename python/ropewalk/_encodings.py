@@ -24,9 +24,6 @@ from ropewalk.frequencies._standard import given_or_standard
 Order = Literal["sin-cos", "cos-sin"]
 _SINE_FIRST: Order = "sin-cos"
 
-# From here on it pays to let stores pass the cache by.
-STREAMED_BYTES = {8: 32 << 20, 4: 64 << 20, 2: 64 << 20}  # by the bytes of an element
-
 
 def integer_encoding(
     positions: ArrayLike | range, dim: int, /, *, length: int | None = None
@@ -286,7 +283,7 @@ def sinusoidal_encoding(
     rows, shape = _arrays.positions("positions", positions, turning.axes)
     dtype = _results.table_dtype(dtype, out)
     result, core = _results.result(out, (*shape, 2 * len(turning)), dtype, positions, rows)
-    streamed = _results.prepare_streaming(core, out, threads, least=STREAMED_BYTES[dtype.itemsize])
+    streamed = _results.prepare_streaming(core, out=out, threads=threads)
     _core.fill_sinusoidal(
         turning._turns,
         rows,
@@ -446,7 +443,7 @@ def position_kernel(
     rows, shape = _arrays.positions("offsets", offsets, turning.axes)
     # One axis of offsets: 64, as many as the result may have, leave none for the pairs.
     cosines, sines = (_results.empty((math.prod(shape), len(turning))) for _ in range(2))
-    _core.fill_tables(turning._turns, rows, cosines, sines, 1.0, get_num_threads())
+    _core.fill_tables(turning._turns, rows, cosines, sines, 1.0, False, get_num_threads())
     sums = [math.fsum(row.tolist()) for row in cosines]
     return np.array(sums, dtype=np.float64).reshape(shape)
 

@@ -11,8 +11,8 @@ from numpy.typing import DTypeLike, NDArray
 
 from ropewalk import _arrays, _core
 
-# A source and a target of this size together no longer fit the third cache.
-STREAMED_BYTES = 12 << 20
+# What is read and written together no longer fits the third cache.
+STREAMED_BYTES = 24 << 20
 _FLOAT64 = np.dtype(np.float64)
 
 
@@ -157,21 +157,22 @@ def _same_memory(a: NDArray[Any], b: NDArray[Any]) -> bool:
 
 
 def prepare_streaming(
-    target: NDArray[Any],
-    out: NDArray[Any] | None,
-    threads: int,
-    *,
+    *targets: NDArray[Any],
+    out: NDArray[Any] | None = None,
     source: NDArray[Any] | None = None,
-    least: int | None = None,
+    threads: int,
 ) -> bool:
-    """Return whether stores to `target`, which is `out` or new, are to pass the cache by.
+    """Return whether stores to the targets, which are `out` or new, are to pass the cache by.
 
-    They are from `least` bytes on, STREAMED_BYTES unless given, but not in place. That pays where
+    They are from STREAMED_BYTES on, of what is read and written, but not in place. That pays where
     memory has been touched: new memory is touched here, all at once.
     """
-    if target is source or target.nbytes < (STREAMED_BYTES if least is None else least):
+    if source is targets[0]:
         return False
-    return target is out or _core.populate(target, threads)
+    moved = sum(array.nbytes for array in (*targets, source) if array is not None)
+    if moved < STREAMED_BYTES:
+        return False
+    return all(target is out or _core.populate(target, threads) for target in targets)
 
 
 def filled(array: NDArray[Any], core: NDArray[Any]) -> NDArray[Any]:

@@ -109,7 +109,9 @@ def rotary_tables(
     if angles == "float32":
         rows, turning = _float32_angles(rows, turning), _RADIAN
     cosines, sines = (_results.empty((*shape, pairs), dtype) for _ in range(2))
-    _core.fill_tables(turning._turns, rows, cosines, sines, factor, get_num_threads())
+    threads = get_num_threads()
+    streamed = _results.prepare_streaming(cosines, sines, threads=threads)
+    _core.fill_tables(turning._turns, rows, cosines, sines, factor, streamed, threads)
     return cosines, sines
 
 
@@ -357,7 +359,7 @@ def _rotated(
     result, source, target = _results.row_result("x", data, out, positions, rows)
     if not target.size:
         return result
-    streamed = _results.prepare_streaming(target, out, threads, source=source)
+    streamed = _results.prepare_streaming(target, out=out, source=source, threads=threads)
     _core.rotate(
         turning._turns,
         rows,
@@ -477,6 +479,6 @@ def rotate_by(
     result, source, target = _results.row_result("x", data, out, *tables)
     if not target.size:
         return result
-    streamed = _results.prepare_streaming(target, out, threads, source=source)
+    streamed = _results.prepare_streaming(target, out=out, source=source, threads=threads)
     _core.rotate_by(cosine_table, sine_table, source, target, interleaved, streamed, threads)
     return _results.filled(result, target)

@@ -110,7 +110,7 @@ def softmax(
         _options.choice("precision", precision, ("float64",))
     in_float64 = precision is not None
     result, source, target = _results.row_result("x", array, out, counts)
-    streamed = _results.prepare_streaming(target, out, threads, source=source)
+    streamed = _results.prepare_streaming(target, out=out, source=source, threads=threads)
     if array.size:
         _core.softmax(source, target, counts, along, factor, in_float64, streamed, threads)
     return _results.filled(result, target)
