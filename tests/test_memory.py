@@ -223,6 +223,27 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before < 40)
 
 
 @of_linux
+def test_memory_that_threads_work_in_is_not_cleared_each_time(run_python: RunPython) -> None:
+    result = run_python("""
+import resource
+import numpy as np
+import ropewalk as rw
+
+rw.set_num_threads(2)
+x = np.ones((512, 512), np.float32)
+out = np.empty_like(x)
+for _ in range(5):
+    rw.softmax(x, axis=0, out=out)
+before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+for _ in range(20):
+    rw.softmax(x, axis=0, out=out)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+""")
+    assert result.stderr == ""
+    assert int(result.stdout) < 200  # not 66 each time
+
+
+@of_linux
 def test_what_is_kept_is_given_up_for_memory_to_work_in(run_python: RunPython) -> None:
     """That of one query to many keys, which it meets in parts."""
     result = run_python(

@@ -96,7 +96,12 @@ void lend(Block*) {}
 
 #endif
 
-// What was given back, the newest last. Whoever finds another at it does without.
+// From where malloc may give back to the system what is freed; and from where a result begins to
+// the next line.
+constexpr std::size_t kept_scratch = std::size_t{64} << 10, to_line = 48;
+
+// What was given back, the newest last. Whoever finds another at it for long, as a forked child may
+// for ever, does without.
 class KeptBlocks {
   public:
     // The newest that holds so many bytes and not many more, or null.
@@ -132,11 +137,17 @@ class KeptBlocks {
     struct Turn {
         std::atomic_flag& taken;
         const bool mine;
-        explicit Turn(std::atomic_flag& flag)
-            : taken(flag), mine(!flag.test_and_set(std::memory_order_acquire)) {}
+        explicit Turn(std::atomic_flag& flag) : taken(flag), mine(take(flag)) {}
         ~Turn() {
             if (mine)
                 taken.clear(std::memory_order_release);
+        }
+        static bool take(std::atomic_flag& flag) {
+            int tries = 1000;
+            while (flag.test_and_set(std::memory_order_acquire))
+                if (--tries == 0)
+                    return false;
+            return true;
         }
     };
 
@@ -167,16 +178,23 @@ constinit KeptBlocks kept_blocks; // arrays may outlive whatever has a destructo
 
 Scratch::Scratch(std::int64_t doubles) {
     const auto bytes = static_cast<std::size_t>(times(doubles, sizeof(double)));
-    const bool counted = doubles >= 0 && bytes < PTRDIFF_MAX;
-    const auto allocate = [&] { return ::operator new(bytes, alignment, std::nothrow); };
-    void* data = counted ? allocate() : nullptr;
-    if (counted && data == nullptr) {
-        kept_blocks.drop_all();
-        data = allocate();
-    }
-    if (data == nullptr)
+    if (doubles < 0 || bytes >= PTRDIFF_MAX)
         throw std::bad_alloc();
-    memory_.reset(static_cast<double*>(data));
+    void* data = nullptr;
+    if (bytes < kept_scratch)
+        data = ::operator new(bytes, alignment);
+    else if (auto* const block = static_cast<char*>(take_large(bytes + to_line)))
+        data = block + to_line;
+    else
+        throw std::bad_alloc();
+    memory_ = {static_cast<double*>(data), Free{bytes >= kept_scratch}};
+}
+
+void Scratch::Free::operator()(double* p) const {
+    if (kept)
+        give_back_large(reinterpret_cast<char*>(p) - to_line);
+    else
+        ::operator delete(p, alignment);
 }
 
 void* take_large(std::size_t bytes) {

@@ -40,7 +40,8 @@ inline std::int64_t product(const std::vector<std::int64_t>& lengths) {
 // than the cache.
 enum class Stores { cached, streamed };
 
-// Doubles aligned to a cache line, not initialised.
+// Doubles aligned to a cache line, not initialised; many of them in memory that is kept as that of
+// large results is.
 class Scratch {
   public:
     explicit Scratch(std::int64_t doubles);
@@ -49,7 +50,8 @@ class Scratch {
   private:
     static constexpr std::align_val_t alignment{64};
     struct Free {
-        void operator()(double* p) const { ::operator delete(p, alignment); }
+        bool kept;
+        void operator()(double* p) const;
     };
     std::unique_ptr<double, Free> memory_;
 };

@@ -1,9 +1,11 @@
 // Memory of large results is nobody else's while it is held, from many threads at once; two begin
-// at other places in a page, where NumPy's own do not. Meant to be run under ThreadSanitizer too.
+// at other places in a page, where NumPy's own do not. Memory to work in begins with a line. Meant
+// to be run under ThreadSanitizer too.
 #include <atomic>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <new>
 #include <thread>
 #include <vector>
 
@@ -13,6 +15,7 @@ namespace {
 
 using ropewalk::give_back_large;
 using ropewalk::room_of_large;
+using ropewalk::Scratch;
 using ropewalk::take_large;
 
 std::atomic<int> failures{0};
@@ -84,10 +87,36 @@ void check_places() {
     expect(take_large(~std::size_t{0}) == nullptr, "more than any memory was found");
 }
 
+void check_scratch() {
+    constexpr std::int64_t kept = 1 << 13; // doubles
+    for (const std::int64_t doubles : {std::int64_t{1}, kept / 4, kept, 10 * kept}) {
+        const double* before = nullptr;
+        for (int turn = 0; turn < 2; ++turn) {
+            const Scratch first(doubles), second(doubles);
+            for (const Scratch* one : {&first, &second}) {
+                expect(place_in_page(one->data()) % 64 == 0, "it begins within a line");
+                one->data()[0] = one->data()[doubles - 1] = turn;
+            }
+            const std::int64_t apart = second.data() - first.data();
+            expect(std::abs(apart) >= doubles, "two are in one place");
+            expect(turn == 0 || doubles < kept || first.data() == before, "it was not kept");
+            before = first.data(); // the last to be given back
+        }
+    }
+    for (const std::int64_t doubles : {std::int64_t{-1}, INT64_MAX / 4, INT64_MAX})
+        try {
+            const Scratch none(doubles);
+            expect(false, "more than any memory was found");
+        } catch (const std::bad_alloc&) {
+            continue;
+        }
+}
+
 } // namespace
 
 int main() {
     check_places();
+    check_scratch();
     check_threads();
     check_places();
     std::printf("%d failures\n", failures.load());
