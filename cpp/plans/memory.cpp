@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <new>
 
 #include "plans/pool.hpp"
@@ -26,9 +27,17 @@ std::size_t next_place() {
     return 16 + 768 * (1 + number.fetch_add(1, std::memory_order_relaxed) % 4);
 }
 
+// Of pages that hold so many bytes at any place, to an eighth of a power of two: results that grow
+// from call to call find the memory of those before.
+std::size_t pages_for(std::size_t bytes) {
+    const std::size_t all = bytes + smallest_page;
+    const std::size_t step = std::max(largest_page, std::bit_floor(all) / 8);
+    return (all + step - 1) / step * step;
+}
+
 // Stands at the end of a page that is never lent; the data begin in the next.
 struct Block {
-    std::size_t bytes, place;
+    std::size_t pages_bytes, place;
 
     void* data() { return pages() + place; }
     static Block* of(void* data) {
@@ -36,9 +45,6 @@ struct Block {
         return reinterpret_cast<Block*>(static_cast<char*>(data) - place) - 1;
     }
     char* pages() { return reinterpret_cast<char*>(this + 1); }
-    std::size_t pages_bytes() const {
-        return (place + bytes + largest_page - 1) / largest_page * largest_page;
-    }
 };
 
 #if defined(__linux__)
@@ -47,35 +53,35 @@ struct Block {
 constexpr std::size_t large_page = std::size_t{2} << 20;
 
 Block* map(std::size_t bytes) {
-    const Block wanted{bytes, next_place()};
-    // Others stand side by side, and are one to the system, which counts what it maps.
-    const bool large = wanted.pages_bytes() >= large_page;
-    const std::size_t all = largest_page + wanted.pages_bytes() + (large ? large_page : 0);
+    const Block wanted{pages_for(bytes), next_place()};
+    // Those without stand side by side, and are one to the system, which counts what it maps.
+    const std::size_t in_large = (wanted.place + bytes) / large_page * large_page;
+    const std::size_t all = largest_page + wanted.pages_bytes + (in_large > 0 ? large_page : 0);
     void* const mapped =
         mmap(nullptr, all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (mapped == MAP_FAILED)
         return nullptr;
     auto* const begin = static_cast<char*>(mapped);
     const auto behind = (reinterpret_cast<std::uintptr_t>(begin) + largest_page) % large_page;
-    char* const first = large ? begin + (large_page - behind) % large_page : begin;
-    char* const last = first + largest_page + wanted.pages_bytes();
+    char* const first = in_large > 0 ? begin + (large_page - behind) % large_page : begin;
+    char* const last = first + largest_page + wanted.pages_bytes;
     if (first != begin)
         munmap(begin, static_cast<std::size_t>(first - begin));
     if (last != begin + all)
         munmap(last, static_cast<std::size_t>(begin + all - last));
-    if (large)
-        madvise(first + largest_page, wanted.pages_bytes(), MADV_HUGEPAGE); // others will do
+    if (in_large > 0)
+        madvise(first + largest_page, in_large, MADV_HUGEPAGE); // others will do
     return new (first + largest_page - sizeof(Block)) Block(wanted);
 }
 
 void unmap(Block* block) {
-    munmap(block->pages() - largest_page, largest_page + block->pages_bytes());
+    munmap(block->pages() - largest_page, largest_page + block->pages_bytes);
 }
 
 // The system takes the pages when it needs memory, and they are 0 then.
 void lend(Block* block) {
     constexpr int free_when_needed = 8; // from Linux 4.5 on
-    madvise(block->pages(), block->pages_bytes(), free_when_needed);
+    madvise(block->pages(), block->pages_bytes, free_when_needed);
 }
 
 #else
@@ -83,9 +89,8 @@ void lend(Block* block) {
 constexpr std::align_val_t alignment{largest_page};
 
 Block* map(std::size_t bytes) {
-    const Block wanted{bytes, next_place()};
-    void* const begin =
-        ::operator new(largest_page + wanted.pages_bytes(), alignment, std::nothrow);
+    const Block wanted{pages_for(bytes), next_place()};
+    void* const begin = ::operator new(largest_page + wanted.pages_bytes, alignment, std::nothrow);
     if (begin == nullptr)
         return nullptr;
     return new (static_cast<char*>(begin) + largest_page - sizeof(Block)) Block(wanted);
@@ -104,23 +109,24 @@ constexpr std::size_t kept_scratch = std::size_t{64} << 10, to_line = 48;
 // for ever, does without.
 class KeptBlocks {
   public:
-    // The newest that holds so many bytes and not many more, or null.
+    // The newest of as many pages as so many bytes want, or null.
     Block* take(std::size_t bytes) {
+        const std::size_t wanted = pages_for(bytes);
         if (const Turn turn(taken_); turn.mine)
             for (std::size_t i = count_; i-- > 0;)
-                if (bytes <= kept_[i].bytes && kept_[i].bytes <= bytes + bytes / 8)
+                if (kept_[i].pages_bytes == wanted)
                     return remove(i);
         return nullptr;
     }
     void keep(Block* block) {
         const Turn turn(taken_);
-        if (!turn.mine || block->bytes > kept_bytes)
+        if (!turn.mine || block->pages_bytes > kept_bytes)
             return unmap(block);
         if (count_ == most)
             unmap(remove(0));
-        drop(kept_bytes - block->bytes);
-        kept_[count_++] = {block->bytes, block};
-        bytes_ += block->bytes;
+        drop(kept_bytes - block->pages_bytes);
+        kept_[count_++] = {block->pages_bytes, block};
+        bytes_ += block->pages_bytes;
         if (bytes_ > own_bytes)
             lend(block);
     }
@@ -153,7 +159,7 @@ class KeptBlocks {
 
     Block* remove(std::size_t index) {
         Block* const block = kept_[index].block;
-        bytes_ -= kept_[index].bytes;
+        bytes_ -= kept_[index].pages_bytes;
         std::move(kept_ + index + 1, kept_ + count_, kept_ + index);
         --count_;
         return block;
@@ -166,7 +172,7 @@ class KeptBlocks {
 
     std::atomic_flag taken_;
     struct Kept {
-        std::size_t bytes;
+        std::size_t pages_bytes;
         Block* block;
     } kept_[most]{};
     std::size_t count_ = 0, bytes_ = 0;
@@ -212,7 +218,10 @@ void* take_large(std::size_t bytes) {
 
 void give_back_large(void* data) { kept_blocks.keep(Block::of(data)); }
 
-std::size_t room_of_large(void* data) { return Block::of(data)->bytes; }
+std::size_t room_of_large(void* data) {
+    const Block& block = *Block::of(data);
+    return block.pages_bytes - block.place;
+}
 
 #if defined(__linux__)
 
