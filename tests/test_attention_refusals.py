@@ -1,6 +1,5 @@
 """Bad input to attention gives a clear error, and nothing has been written by then."""
 
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +9,7 @@ import pytest
 from numpy.testing import assert_array_equal
 from numpy.typing import NDArray
 from tests.data import DTYPES
+from tests.refusals import exactly
 
 import ropewalk as rw
 from ropewalk import _arrays, _core
@@ -28,10 +28,6 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     ),
 }
 functions = pytest.mark.parametrize("function", FUNCTIONS)
-
-
-def exactly(message: str) -> str:
-    return f"^{re.escape(message)}$"
 
 
 # Data

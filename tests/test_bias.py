@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from tests import reference
+from tests.refusals import exactly
 
 import ropewalk as rw
 from ropewalk import bias
@@ -396,10 +397,6 @@ def test_attention_applies_the_same_to_a_batch(rng: np.random.Generator) -> None
 
 
 # Refusals
-
-
-def exactly(message: str) -> str:
-    return f"^{re.escape(message)}$"
 
 
 @of_positions

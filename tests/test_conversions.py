@@ -1,7 +1,6 @@
 """What is taken for a number, an option or an array, and what is not, by every function alike."""
 
 import decimal
-import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -12,6 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from tests.data import assert_same_bits, rows
+from tests.refusals import exactly
 
 import ropewalk as rw
 from ropewalk import _options
@@ -19,10 +19,6 @@ from ropewalk import _options
 F = rw.frequencies
 ONES = np.ones((3, 8))
 Call = Callable[[Any], object]
-
-
-def exactly(message: str) -> str:
-    return f"^{re.escape(message)}$"
 
 
 SWITCHES: dict[str, Call] = {

@@ -1,7 +1,6 @@
 """Token lookup and similarity: values, dtypes, shapes, and what is refused."""
 
 import math
-import re
 import tracemalloc
 from fractions import Fraction
 from typing import Any
@@ -12,6 +11,7 @@ import pytest
 from numpy.typing import NDArray
 from tests import reference
 from tests.data import DTYPES, UNIT, dtypes
+from tests.refusals import exactly
 
 import ropewalk as rw
 from ropewalk._embedding import Measure
@@ -27,10 +27,6 @@ measures = pytest.mark.parametrize("measure", MEASURES)
 
 def rows(shape: tuple[int, ...], dtype: str, rng: np.random.Generator) -> NDArray[Any]:
     return rng.standard_normal(shape).astype(DTYPES[dtype])
-
-
-def exactly(message: str) -> str:
-    return f"^{re.escape(message)}$"
 
 
 # Lookup
@@ -493,7 +489,7 @@ def test_a_scale_must_be_positive_and_finite_where_it_is_multiplied(
 ) -> None:
     table = rw.sinusoidal_encoding(range(3), 4, dtype=dtype)
     message = f"scale must be positive and finite in float32, got {scale!r}"
-    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+    with pytest.raises(ValueError, match=exactly(message)):
         rw.embed([0], table, scale=scale)
     assert rw.embed([0], table.astype(np.float64), scale=scale)[0, 1] == scale
 

@@ -1,10 +1,10 @@
 """Schedules refuse what they cannot be made of, naming the argument."""
 
-import re
 from collections.abc import Callable
 from typing import Any
 
 import pytest
+from tests.refusals import exactly
 
 from ropewalk.frequencies import (
     Frequencies,
@@ -286,7 +286,7 @@ REFUSALS: dict[str, tuple[Callable[[], object], str]] = {
 @pytest.mark.parametrize("case", REFUSALS)
 def test_values_out_of_range_are_refused(case: str) -> None:
     call, message = REFUSALS[case]
-    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+    with pytest.raises(ValueError, match=exactly(message)):
         call()
 
 
@@ -361,7 +361,7 @@ WRONG_KINDS: dict[str, tuple[Callable[[], object], str]] = {
 @pytest.mark.parametrize("case", WRONG_KINDS)
 def test_values_of_a_wrong_kind_are_refused(case: str) -> None:
     call, message = WRONG_KINDS[case]
-    with pytest.raises(TypeError, match=f"^{re.escape(message)}$"):
+    with pytest.raises(TypeError, match=exactly(message)):
         call()
 
 

@@ -1,7 +1,6 @@
 """Geometry: what attention does to the polygon of the tokens, and what it does not."""
 
 import math
-import re
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
@@ -12,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from tests import reference
+from tests.refusals import exactly
 
 import ropewalk as rw
 from ropewalk import geometry
@@ -42,10 +42,6 @@ small = st.integers(-4, 4).map(float)
 clouds = st.lists(st.lists(small, min_size=2, max_size=2), min_size=1, max_size=12)
 finer = st.floats(-1, 1)
 finer_clouds = st.lists(st.lists(finer, min_size=2, max_size=2), min_size=1, max_size=12)
-
-
-def exactly(message: str) -> str:
-    return f"^{re.escape(message)}$"
 
 
 def mixed(values: Array, weights: Array) -> Array:

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 import pytest
+from tests.refusals import exactly
 
 import ropewalk as rw
 from ropewalk import grid_positions
@@ -93,7 +94,7 @@ def test_63_axes_are_taken() -> None:
 )
 def test_a_shape_must_be_a_sequence(shape: Any) -> None:
     message = f"shape must be a sequence of integers, got {shape!r}"
-    with pytest.raises(TypeError, match=f"^{re.escape(message)}$"):
+    with pytest.raises(TypeError, match=exactly(message)):
         grid_positions(shape)
 
 
@@ -112,7 +113,7 @@ def test_lengths_must_be_integers(length: Any) -> None:
 @pytest.mark.parametrize("normalise", ["mean", "", True, 1], ids=repr)
 def test_normalise_must_be_one_of_three(normalise: Any) -> None:
     message = f"normalise must be one of 'separate', 'min', 'max', got {normalise!r}"
-    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+    with pytest.raises(ValueError, match=exactly(message)):
         grid_positions((2, 3), normalise=normalise)
 
 

@@ -1,6 +1,5 @@
 """Attention to parts of the keys, merged to attention to all of them."""
 
-import re
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 from tests import reference
 from tests.conftest import RunPython
 from tests.data import DTYPES, UNIT, assert_same_bits, dtypes, rows, unaligned
+from tests.refusals import exactly
 from tests.test_attention import INF, Call, assert_within
 
 import ropewalk as rw
@@ -247,10 +247,6 @@ def test_bits_do_not_depend_on_the_exponentials_of_numpy(run_python: RunPython) 
 
 
 # Refusals
-
-
-def exactly(message: str) -> str:
-    return f"^{re.escape(message)}$"
 
 
 def test_there_must_be_parts() -> None:

@@ -1,7 +1,6 @@
 """Multi-head attention against its own steps, and the splitting and merging of heads."""
 
 import math
-import re
 from typing import Any
 
 import numpy as np
@@ -9,6 +8,7 @@ import pytest
 from numpy.typing import NDArray
 from tests import reference
 from tests.data import DTYPES, UNIT, assert_same_bits, dtypes, rows
+from tests.refusals import exactly
 
 import ropewalk as rw
 
@@ -587,10 +587,6 @@ BAD: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
         "the scores is bias",
     ),
 }  # fmt: skip
-
-
-def exactly(message: str) -> str:
-    return f"^{re.escape(message)}$"
 
 
 @pytest.mark.parametrize("case", BAD)

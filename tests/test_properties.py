@@ -1,7 +1,6 @@
 """Properties: every statement holds where it should, and its negative controls fail."""
 
 import math
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from tests import reference
+from tests.refusals import exactly
 
 import ropewalk as rw
 from ropewalk.properties import (
@@ -41,10 +41,6 @@ LAWS: dict[str, Callable[..., Measurement]] = {
     "ratio": softmax_ratio,
 }
 laws = pytest.mark.parametrize("law", LAWS)
-
-
-def exactly(message: str) -> str:
-    return f"^{re.escape(message)}$"
 
 
 def normal(shape: tuple[int, ...], dtype: str, seed: int = 0) -> NDArray[Any]:

@@ -13,6 +13,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.refusals import exactly
 
 import ropewalk as rw
 from ropewalk.frequencies import from_radians, linear, standard
@@ -62,7 +63,7 @@ BEYOND: dict[str, tuple[Any, str]] = {
 def test_positions_must_be_finite_and_at_most_2_to_the_53(name: str, case: str) -> None:
     value, found = BEYOND[case]
     message = f"{name} must be finite and at most 2**53 in size, got {found}"
-    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+    with pytest.raises(ValueError, match=exactly(message)):
         ENCODERS[name](value, 2)
 
 
@@ -151,7 +152,7 @@ def test_dim_must_be_even_and_from_2_to_2_to_the_20(function: str, dim: int) -> 
 )
 @functions
 def test_dim_must_be_an_integer(function: str, dim: Any, found: str) -> None:
-    with pytest.raises(TypeError, match=f"^dim must be an integer, got {re.escape(found)}$"):
+    with pytest.raises(TypeError, match=exactly(f"dim must be an integer, got {found}")):
         TAKE_WIDTH[function](dim)
 
 
@@ -165,7 +166,7 @@ def test_dim_must_be_given_without_frequencies(function: str) -> None:
 @functions
 def test_base_must_be_positive_and_finite(function: str, base: float) -> None:
     message = f"base must be positive and finite, got {float(base)!r}"
-    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+    with pytest.raises(ValueError, match=exactly(message)):
         TAKE_WIDTH[function](4, base=base)
 
 
@@ -182,9 +183,7 @@ NO_REALS = ["10000", b"10000", 1j, np.complex128(10000), [1e4, 1e4], np.array(1j
 @functions
 @pytest.mark.filterwarnings("ignore::numpy.exceptions.ComplexWarning")
 def test_base_must_be_a_real_number(function: str, base: Any) -> None:
-    with pytest.raises(
-        TypeError, match=f"^base must be a real number, got {re.escape(repr(base))}$"
-    ):
+    with pytest.raises(TypeError, match=exactly(f"base must be a real number, got {base!r}")):
         TAKE_WIDTH[function](4, base=base)
 
 
@@ -236,7 +235,7 @@ def test_factor_must_be_positive_and_finite(factor: float) -> None:
 @pytest.mark.filterwarnings("ignore::numpy.exceptions.ComplexWarning")
 def test_factor_must_be_a_real_number(factor: Any) -> None:
     message = f"factor must be a real number, got {factor!r}"
-    with pytest.raises(TypeError, match=f"^{re.escape(message)}$"):
+    with pytest.raises(TypeError, match=exactly(message)):
         linear(4, factor=factor)
 
 
@@ -309,7 +308,7 @@ def test_ragged_radians_are_refused() -> None:
 @encoders
 def test_pairing_must_be_one_of_two(name: str, pairing: Any) -> None:
     message = f"pairing must be one of 'interleaved', 'half', got {pairing!r}"
-    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+    with pytest.raises(ValueError, match=exactly(message)):
         ENCODERS[name](0, 4, pairing=pairing)
 
 
@@ -317,7 +316,7 @@ def test_pairing_must_be_one_of_two(name: str, pairing: Any) -> None:
 @encoders
 def test_order_must_be_one_of_two(name: str, order: Any) -> None:
     message = f"order must be one of 'sin-cos', 'cos-sin', got {order!r}"
-    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+    with pytest.raises(ValueError, match=exactly(message)):
         ENCODERS[name](0, 4, order=order)
 
 

@@ -13,6 +13,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.refusals import exactly
 
 import ropewalk as rw
 
@@ -43,10 +44,6 @@ makers = pytest.mark.parametrize("maker", MAKERS)
 turners = pytest.mark.parametrize("turner", TURNERS)
 of_data = pytest.mark.parametrize("function", OF_DATA)
 writers = pytest.mark.parametrize("function", ["rotate", "rerotate", "rotate_by"])
-
-
-def exactly(message: str) -> str:
-    return f"^{re.escape(message)}$"
 
 
 # Data

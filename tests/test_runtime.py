@@ -7,7 +7,6 @@ import ast
 import asyncio
 import os
 import platform
-import re
 import shutil
 import subprocess
 import sys
@@ -22,6 +21,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from tests.conftest import RunPython
+from tests.refusals import exactly
 
 import ropewalk as rw
 from ropewalk import _core
@@ -135,7 +135,7 @@ def test_what_runs_later_cannot_be_decorated() -> None:
 
     for function in (generator, coroutine):
         message = f"num_threads must decorate a function whose body runs at once, got {function!r}"
-        with pytest.raises(TypeError, match=f"^{re.escape(message)}$"):
+        with pytest.raises(TypeError, match=exactly(message)):
             rw.num_threads(2)(function)
 
 

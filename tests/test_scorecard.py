@@ -13,6 +13,7 @@ import pytest
 from numpy.typing import NDArray
 from tests import reference
 from tests.data import UNIT
+from tests.refusals import exactly
 
 import ropewalk as rw
 from ropewalk.frequencies import axial, standard
@@ -33,11 +34,6 @@ from ropewalk.properties import (
     unseen_phase,
 )
 from ropewalk.properties._scorecard import _deterministic, _Encoding
-
-
-def exactly(message: str) -> str:
-    return f"^{re.escape(message)}$"
-
 
 # The scorecard
 

@@ -1,7 +1,6 @@
 """What softmax and log-sum-exp refuse, and in which words."""
 
 import math
-import re
 import time
 from collections.abc import Callable
 from typing import Any
@@ -11,6 +10,7 @@ import numpy as np
 import pytest
 from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
+from tests.refusals import exactly
 
 import ropewalk as rw
 
@@ -65,10 +65,6 @@ BAD: dict[str, tuple[Any, dict[str, Any], type[Exception], str]] = {
         "mask must broadcast to the shape of x, (2, 3), got shape (1, 2, 3)",
     ),
 }  # fmt: skip
-
-
-def exactly(message: str) -> str:
-    return f"^{re.escape(message)}$"
 
 
 @pytest.mark.parametrize("case", BAD)

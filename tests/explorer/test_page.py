@@ -15,6 +15,7 @@ from playwright.sync_api import Page
 from tests.conftest import RunPython
 from tests.data import luminance
 from tests.explorer.conftest import Shown, numbers
+from tests.refusals import exactly
 
 import ropewalk as rw
 from ropewalk.explorer._view import HERE, MODULE, STYLE, View
@@ -191,7 +192,7 @@ def test_a_page_is_saved_as_html_alone(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize("path", [None, 3, b"view.html"])
 def test_a_page_is_saved_where_a_path_says(path: Any) -> None:
     message = f"path must be a string or a path, got {path!r}"
-    with pytest.raises(TypeError, match=f"^{re.escape(message)}$"):
+    with pytest.raises(TypeError, match=exactly(message)):
         VIEWS["rotation"]().save(path)
 
 

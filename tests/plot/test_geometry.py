@@ -1,7 +1,6 @@
 """Figures of geometry: what is drawn is what was given, and what is written is true."""
 
 import math
-import re
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -16,6 +15,7 @@ from matplotlib.patches import Polygon, Rectangle
 from matplotlib.quiver import Quiver
 from numpy.typing import NDArray
 from tests import reference
+from tests.refusals import exactly
 
 import ropewalk as rw
 
@@ -30,10 +30,6 @@ SHEAR = [[1.0, 1.0], [0.0, 1.0]]
 @pytest.fixture
 def pair() -> Sequence[Axes]:
     return list(Figure(layout="constrained").subplots(1, 2))
-
-
-def exactly(message: str) -> str:
-    return f"^{re.escape(message)}$"
 
 
 def said(ax: Axes) -> list[str]:
