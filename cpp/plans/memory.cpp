@@ -4,6 +4,7 @@
 #include <atomic>
 #include <bit>
 #include <new>
+#include <utility>
 
 #include "plans/pool.hpp"
 
@@ -101,10 +102,6 @@ void lend(Block*) {}
 
 #endif
 
-// From where malloc may give back to the system what is freed; and from where a result begins to
-// the next line.
-constexpr std::size_t kept_scratch = std::size_t{64} << 10, to_line = 48;
-
 // What was given back, the newest last. Whoever finds another at it for long, as a forked child may
 // for ever, does without.
 class KeptBlocks {
@@ -125,10 +122,9 @@ class KeptBlocks {
         if (count_ == most)
             unmap(remove(0));
         drop(kept_bytes - block->pages_bytes);
-        kept_[count_++] = {block->pages_bytes, block};
+        kept_[count_++] = {block->pages_bytes, block, false};
         bytes_ += block->pages_bytes;
-        if (bytes_ > own_bytes)
-            lend(block);
+        lend_older();
     }
     void drop_all() {
         if (const Turn turn(taken_); turn.mine)
@@ -137,7 +133,8 @@ class KeptBlocks {
 
   private:
     static constexpr std::size_t most = 64;
-    // As much as malloc keeps is not lent: other threads feel each time that pages are.
+    // So much of the newest is not lent, as malloc keeps some: other threads feel each time that
+    // pages are.
     static constexpr std::size_t own_bytes = std::size_t{64} << 20;
 
     struct Turn {
@@ -157,6 +154,14 @@ class KeptBlocks {
         }
     };
 
+    void lend_older() {
+        std::size_t newest = 0;
+        for (std::size_t i = count_; i-- > 0;) {
+            newest += kept_[i].pages_bytes;
+            if (newest > own_bytes && !std::exchange(kept_[i].lent, true))
+                lend(kept_[i].block);
+        }
+    }
     Block* remove(std::size_t index) {
         Block* const block = kept_[index].block;
         bytes_ -= kept_[index].pages_bytes;
@@ -174,11 +179,14 @@ class KeptBlocks {
     struct Kept {
         std::size_t pages_bytes;
         Block* block;
+        bool lent;
     } kept_[most]{};
     std::size_t count_ = 0, bytes_ = 0;
 };
 
 constinit KeptBlocks kept_blocks; // arrays may outlive whatever has a destructor
+
+constexpr std::size_t to_line = 48; // from where a result begins
 
 } // namespace
 
@@ -187,13 +195,13 @@ Scratch::Scratch(std::int64_t doubles) {
     if (doubles < 0 || bytes >= PTRDIFF_MAX)
         throw std::bad_alloc();
     void* data = nullptr;
-    if (bytes < kept_scratch)
+    if (bytes < large_scratch)
         data = ::operator new(bytes, alignment);
     else if (auto* const block = static_cast<char*>(take_large(bytes + to_line)))
         data = block + to_line;
     else
         throw std::bad_alloc();
-    memory_ = {static_cast<double*>(data), Free{bytes >= kept_scratch}};
+    memory_ = {static_cast<double*>(data), Free{bytes >= large_scratch}};
 }
 
 void Scratch::Free::operator()(double* p) const {

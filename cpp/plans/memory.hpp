@@ -40,8 +40,8 @@ inline std::int64_t product(const std::vector<std::int64_t>& lengths) {
 // than the cache.
 enum class Stores { cached, streamed };
 
-// Doubles aligned to a cache line, not initialised; many of them in memory that is kept as that of
-// large results is.
+// Doubles aligned to a cache line, not initialised. From large_scratch bytes on, from where malloc
+// may give back to the system what is freed, their memory is kept as that of large results is.
 class Scratch {
   public:
     explicit Scratch(std::int64_t doubles);
@@ -61,8 +61,13 @@ class Scratch {
 // so what is given back here is kept for the next result of about that size: the newest, kept_bytes
 // in all, most of it the system's to take when it needs memory. From any thread, and in a forked
 // child.
+inline constexpr std::size_t kept_bytes = std::size_t{256} << 20;
+#if defined(__SANITIZE_ADDRESS__) // which watches the ends of what malloc gives alone
+inline constexpr std::size_t large_bytes = kept_bytes, large_scratch = kept_bytes;
+#else
 inline constexpr std::size_t large_bytes = std::size_t{256} << 10,
-                             kept_bytes = std::size_t{256} << 20;
+                             large_scratch = std::size_t{64} << 10;
+#endif
 void* take_large(std::size_t bytes); // null where there is no memory
 void give_back_large(void* data);
 std::size_t room_of_large(void* data); // bytes, maybe more than were asked for
