@@ -18,6 +18,9 @@ from numpy.typing import NDArray
 
 import ropewalk as rw
 
+# Before any test imports them, so that what fails there is told as in tests.
+pytest.register_assert_rewrite("tests.attention_calls", "tests.data", "tests.doubles")
+
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 

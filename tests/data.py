@@ -1,5 +1,6 @@
-"""Data of every dtype, in every pairing, bits that are compared, and how bright a colour is."""
+"""Data of every dtype, pairing and layout, bits that are compared, and how bright a colour is."""
 
+from collections.abc import Callable
 from typing import Any
 
 import ml_dtypes
@@ -15,6 +16,7 @@ DTYPES: dict[str, np.dtype[Any]] = {
 } | {"bfloat16": np.dtype(ml_dtypes.bfloat16)}
 # u, half the spacing of the numbers above 1
 UNIT = {"float64": 2.0**-53, "float32": 2.0**-24, "float16": 2.0**-11, "bfloat16": 2.0**-8}
+LARGEST = 2**53  # of positions
 
 pairings = pytest.mark.parametrize("pairing", PAIRINGS)
 dtypes = pytest.mark.parametrize("dtype", DTYPES)
@@ -37,6 +39,27 @@ def unaligned(x: NDArray[Any]) -> NDArray[Any]:
     result = memory[1:].view(x.dtype).reshape(x.shape)
     result[...] = x
     return result
+
+
+Lay = Callable[[NDArray[Any]], NDArray[Any]]
+# The same values, lying differently.
+LAYOUTS: dict[str, Lay] = {
+    "C order": lambda x: x,
+    "Fortran order": np.asfortranarray,
+    "features apart": lambda x: x.swapaxes(-1, -2).copy().swapaxes(-1, -2),
+    "heads behind lengths": lambda x: x.swapaxes(0, -2).copy().swapaxes(0, -2),
+    "reversed": lambda x: x[..., ::-1, :].copy()[..., ::-1, :],
+    "reversed features": lambda x: x[..., ::-1].copy()[..., ::-1],
+    "every second row": lambda x: x.repeat(2, axis=-2)[..., ::2, :],
+    "every second feature": lambda x: x.repeat(2, axis=-1)[..., ::2],
+    "unaligned": unaligned,
+}
+layouts = pytest.mark.parametrize("layout", LAYOUTS)
+
+
+def smallest_subnormal(dtype: np.dtype[Any]) -> float:
+    limits: Any = ml_dtypes.finfo(dtype)  # type: ignore[no-untyped-call]
+    return float(limits.smallest_subnormal)
 
 
 def luminance(colour: ArrayLike) -> float:

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from tests import onnx_reader
+from tests.attention_calls import Call, allowed_errors, assert_within
 from tests.data import UNIT, rows
-from tests.test_attention import Call, allowed_errors, assert_within
 from tests.test_onnx import ATTENTION, NODES, attention_call
 
 import ropewalk as rw

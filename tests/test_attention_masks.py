@@ -1,14 +1,17 @@
 """Attention: where queries stand, and what they see."""
 
+import math
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.attention_calls import Call
 from tests.data import assert_same_bits, dtypes, rows
-from tests.test_attention import INF, NAN, Call
 
 import ropewalk as rw
+
+INF, NAN = math.inf, math.nan
 
 
 def weights_of_equal_keys(queries: int, keys: int, **options: Any) -> NDArray[np.float64]:

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.attention_calls import LEAST, Call
 from tests.conftest import RunPython
 from tests.data import DTYPES, assert_same_bits, rows
-from tests.test_attention import LEAST, Call
 
 import ropewalk as rw
 

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from tests import reference
+from tests.attention_calls import SMALLEST_WEIGHT, Call
 from tests.data import DTYPES, UNIT, assert_same_bits, dtypes, rows
-from tests.test_attention import SMALLEST_WEIGHT, Call
 
 import ropewalk as rw
 

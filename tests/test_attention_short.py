@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.data import DTYPES, assert_same_bits, dtypes, rows
-from tests.test_attention import LAYOUTS, layouts
+from tests.data import DTYPES, LAYOUTS, assert_same_bits, dtypes, layouts, rows
 
 import ropewalk as rw
 

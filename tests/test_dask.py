@@ -22,9 +22,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from tests import reference
+from tests.attention_calls import Call, assert_within
 from tests.conftest import RunPython
 from tests.data import DTYPES, UNIT, assert_same_bits, rows
-from tests.test_attention import Call, assert_within
 
 import ropewalk as rw
 from ropewalk._attention_problem import Problem

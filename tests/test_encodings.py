@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from tests import reference
 from tests.conftest import Call
-from tests.data import DTYPES, PAIRINGS, UNIT, assert_same_bits, dtypes
+from tests.data import DTYPES, LARGEST, PAIRINGS, UNIT, assert_same_bits, dtypes
 
 import ropewalk as rw
 from ropewalk import _results
@@ -26,7 +26,6 @@ from ropewalk._encodings import Order
 from ropewalk._options import Pairing
 
 ORDERS: list[Order] = ["sin-cos", "cos-sin"]
-LARGEST = 2**53
 
 layouts = pytest.mark.parametrize(
     ("pairing", "order"), [(pairing, order) for pairing in PAIRINGS for order in ORDERS]

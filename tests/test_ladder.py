@@ -14,11 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from tests import reference
+from tests.data import LARGEST
 
 import ropewalk as rw
 from ropewalk.frequencies import axial, from_radians, yarn
 
-LARGEST = 2**53
 U = 2.0**-53
 
 Encoding = Callable[..., NDArray[np.float64]]

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from tests import reference
+from tests.attention_calls import INF, Call, assert_within
 from tests.conftest import RunPython
 from tests.data import DTYPES, UNIT, assert_same_bits, dtypes, rows, unaligned
 from tests.refusals import exactly
-from tests.test_attention import INF, Call, assert_within
 
 import ropewalk as rw
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from tests import onnx_reader, reference
+from tests.attention_calls import Call, allowed_errors, assert_within
 from tests.data import UNIT, assert_same_bits
-from tests.test_attention import Call, allowed_errors, assert_within
 
 import ropewalk as rw
 from ropewalk._options import Pairing

@@ -8,15 +8,13 @@ import ml_dtypes
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.data import DTYPES, PAIRINGS, assert_same_bits, dtypes, pairings, rows
+from tests.data import DTYPES, LARGEST, PAIRINGS, assert_same_bits, dtypes, pairings, rows
 
 import ropewalk as rw
 from ropewalk import _core
 from ropewalk._options import Pairing
 
 pytestmark = pytest.mark.thread_unsafe(reason="functions of the core are replaced")
-
-LARGEST = 2**53
 
 
 POSITIONS: dict[str, Any] = {

@@ -15,15 +15,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from tests import reference
-from tests.data import DTYPES, UNIT, assert_same_bits, dtypes, pairings, rows
-from tests.test_exact import Doubles, assert_exact, doubles, ulp
+from tests.data import DTYPES, LARGEST, UNIT, assert_same_bits, dtypes, pairings, rows
+from tests.doubles import Doubles, assert_exact, doubles, ulp
 
 import ropewalk as rw
 from ropewalk._options import Pairing
 from ropewalk.frequencies import Frequencies
 
 UNITS_OFF = {"float64": 4, "float32": 3, "float16": 3, "bfloat16": 3}  # error of a turned pair
-LARGEST = 2**53
 
 
 def pairs_of(features: NDArray[np.float64], pairing: Pairing) -> NDArray[np.complex128]:

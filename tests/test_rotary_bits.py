@@ -10,8 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from tests.conftest import Call
-from tests.data import DTYPES, PAIRINGS, assert_same_bits, dtypes, pairings, rows, unaligned
-from tests.test_rotary import LARGEST
+from tests.data import (
+    DTYPES,
+    LARGEST,
+    PAIRINGS,
+    assert_same_bits,
+    dtypes,
+    pairings,
+    rows,
+    unaligned,
+)
 from tests.test_rotary_data import draw_data
 
 import ropewalk as rw

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from tests import reference
-from tests.data import DTYPES, PAIRINGS, UNIT, assert_same_bits, dtypes, pairings, rows
-from tests.test_rotary import LARGEST, UNITS_OFF, assert_near_numpy, with_factor
+from tests.data import DTYPES, LARGEST, PAIRINGS, UNIT, assert_same_bits, dtypes, pairings, rows
+from tests.test_rotary import UNITS_OFF, assert_near_numpy, with_factor
 
 import ropewalk as rw
 from ropewalk._options import Pairing

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from tests import reference
-from tests.data import UNIT, assert_same_bits, dtypes, pairings, rows
-from tests.test_rotary import LARGEST, SCHEDULES, UNITS_OFF, YARN, pairs_of, with_factor
+from tests.data import LARGEST, UNIT, assert_same_bits, dtypes, pairings, rows
+from tests.test_rotary import SCHEDULES, UNITS_OFF, YARN, pairs_of, with_factor
 
 import ropewalk as rw
 from ropewalk._options import Pairing

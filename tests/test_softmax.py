@@ -13,9 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from tests import reference
-from tests.data import DTYPES, UNIT, assert_same_bits, dtypes, rows
+from tests.data import DTYPES, UNIT, assert_same_bits, dtypes, rows, smallest_subnormal
 from tests.reference import mp
-from tests.test_attention import smallest_subnormal
 
 import ropewalk as rw
 from ropewalk import _core

@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.data import assert_same_bits, dtypes, rows
-from tests.test_attention import LAYOUTS, layouts
+from tests.data import LAYOUTS, assert_same_bits, dtypes, layouts, rows
 from tests.test_softmax import without_guess
 
 import ropewalk as rw
