@@ -55,7 +55,8 @@ constexpr std::size_t large_page = std::size_t{2} << 20;
 
 Block* map(std::size_t bytes) {
     const Block wanted{pages_for(bytes), next_place()};
-    // Those without stand side by side, and are one to the system, which counts what it maps.
+    // Blocks of small pages alone stand side by side, as one to the system, which counts what it
+    // maps.
     const std::size_t in_large = (wanted.place + bytes) / large_page * large_page;
     const std::size_t all = largest_page + wanted.pages_bytes + (in_large > 0 ? large_page : 0);
     void* const mapped =
