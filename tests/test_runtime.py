@@ -413,7 +413,8 @@ def test_a_forked_child_starts_threads_of_its_own(run_python: RunPython) -> None
     assert run_python(FORK_AND_COUNT).stdout == "3\n"
 
 
-# A call with little memory left: some KiB more than the process has when it is made.
+# A call with little memory left: some KiB more than the process has when it is made, and none that
+# is kept for the second thread, for which a result is held.
 MEMORY = """
 import resource
 import numpy as np
@@ -423,7 +424,7 @@ rw.set_num_threads(2)
 frequencies = rw.frequencies.standard(2**15)
 out = np.zeros((2200, 2**15), np.float16)
 rw.sinusoidal_encoding(range(70), frequencies=frequencies, out=out[:70])
-rw.sinusoidal_encoding(range(20000), 16)
+held = rw.sinusoidal_encoding(range(20000), 16)
 with open("/proc/self/statm") as file:
     size = int(file.read().split()[0]) * resource.getpagesize()
 resource.setrlimit(resource.RLIMIT_AS, (size + {kib} * 1024,) * 2)
