@@ -1,4 +1,4 @@
-"""What calls cost beside their work: small ones, importing, and the call that comes next."""
+"""What calls cost beside their work: small ones, importing, what comes before and after."""
 
 import os
 import subprocess
@@ -98,3 +98,32 @@ def neighbour(bench: Bench) -> Iterator[Figure]:
                 samples[name].append(time.perf_counter() - start)
         after, alone = (median(samples[name]) for name in before)
         yield Figure({"size": size}, after, ourselves={"itself": alone})
+
+
+def between(bench: Bench) -> Iterator[Figure]:
+    """Our calls between a millisecond of other work and the next, over the same on one thread."""
+    matrix, sums = (
+        rows(64, 64),
+        np.empty((64, 64), np.float32),
+    )  # which NumPy's one thread multiplies
+    calls: dict[tuple[str, int], Call] = {}
+    for kib in bench.of([128, 512, 2048], [128]):
+        data = rows(8, 2 * kib, 16)
+        out = np.empty_like(data)
+        calls["softmax", kib] = partial(rw.softmax, data, out=out)
+        calls["rotation", kib] = partial(rw.rotate, data, out=out)
+        query, (key, value) = rows(8, 1, 64), rows(2, 8, kib // 4, 64)
+        calls["decoding", kib] = partial(rw.attention, query, key, value)
+    for (name, kib), call in calls.items():
+        samples: dict[int, list[float]] = {bench.threads: [], 1: []}
+        for _ in bench.of(range(101), range(11)):
+            for threads, seconds in samples.items():
+                with rw.num_threads(threads):
+                    end = time.perf_counter() + 1e-3
+                    while time.perf_counter() < end:
+                        np.matmul(matrix, matrix, out=sums)
+                    start = time.perf_counter()
+                    call()
+                    seconds.append(time.perf_counter() - start)
+        shared, alone = median(samples[bench.threads]), median(samples[1])
+        yield Figure({"call": name, "KiB": kib}, shared, ourselves={"one thread": alone})

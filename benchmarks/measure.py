@@ -162,7 +162,8 @@ class Limits:
 
     @staticmethod
     def _built() -> ctypes.CDLL | None:
-        parts = ("benchmarks/limits.cpp", "cpp/plans/pool.cpp", "cpp/plans/quota.cpp")
+        pool = (f"cpp/plans/{name}.cpp" for name in ("pool", "quota", "team"))
+        parts = ("benchmarks/limits.cpp", *pool)
         sources = [ROOT / part for part in parts]
         compiler = os.environ.get("CXX", "c++")
         flags = ["-std=c++20", "-O3", "-shared", "-fPIC", "-pthread", f"-I{ROOT / 'cpp'}"]

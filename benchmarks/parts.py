@@ -33,6 +33,7 @@ PARTS = {
     "small": calls.small,
     "import": calls.imports,
     "neighbour": calls.neighbour,
+    "between": calls.between,
 }
 
 

@@ -216,6 +216,7 @@ TABLES: Mapping[str, Callable[[Files], str]] = {
     "three products": pivot("bfloat16x3", "tokens", ["keys", "dim"], over, threads=[1]),
     "models": models,
     "two threads": pivot("prefill", "tokens", ["dim"], over, [2]),
+    "between": pivot("between", "KiB", ["call"], over, [2]),
     "options": pivot("options", "option", ["dim"], over, [1], tokens=2048),
     "one query": pivot("decode", "MiB", ["queries a key head"]),
     "several queries": pivot("grouped", "MiB", ["queries a key head"]),

@@ -1,13 +1,14 @@
-"""Data of every dtype, pairing and layout, bits that are compared, and how bright a colour is."""
+"""Data of every dtype, pairing and layout, bits compared, calls shared, how bright a colour is."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import ml_dtypes
 import numpy as np
 import pytest
 from numpy.typing import ArrayLike, NDArray
 
+import ropewalk as rw
 from ropewalk._options import Pairing
 
 PAIRINGS: list[Pairing] = ["interleaved", "half"]
@@ -28,6 +29,16 @@ def assert_same_bits(actual: NDArray[Any], expected: NDArray[Any]) -> None:
     words = f"u{actual.itemsize}"
     a, b = np.ascontiguousarray(actual), np.ascontiguousarray(expected)
     np.testing.assert_array_equal(a.view(words), b.view(words))
+
+
+Result = TypeVar("Result")
+
+
+def by_threads(threads: int, call: Callable[[], Result]) -> Result:
+    """Share a call of 512 KiB and more, right after the same: sleepers are not woken for that."""
+    with rw.num_threads(threads):
+        call()
+        return call()
 
 
 def rows(shape: int | tuple[int, ...], dtype: str = "float64", seed: int = 0) -> NDArray[Any]:

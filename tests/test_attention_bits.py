@@ -3,12 +3,13 @@
 import math
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.data import assert_same_bits, dtypes, rows
+from tests.data import assert_same_bits, by_threads, dtypes, rows
 
 import ropewalk as rw
 
@@ -59,11 +60,11 @@ def test_bits_do_not_depend_on_the_number_of_threads(
     given = options(queries, keys)[case]
     found: list[set[bytes]] = [set(), set(), set()]
     for threads in (1, 2, 3, 8):
-        with rw.num_threads(threads):
-            output, lse = rw.attention_with_lse(*arguments, **given)
-            found[0].add(output.tobytes())
-            found[1].add(lse.tobytes())
-            found[2].add(rw.attention_weights(*arguments[:2], **given).tobytes())
+        attend = partial(rw.attention_with_lse, *arguments, **given)
+        weigh = partial(rw.attention_weights, *arguments[:2], **given)
+        results = (*by_threads(threads, attend), by_threads(threads, weigh))
+        for bits, result in zip(found, results, strict=True):
+            bits.add(result.tobytes())
     assert [len(bits) for bits in found] == [1, 1, 1]
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.data import DTYPES, LAYOUTS, assert_same_bits, dtypes, layouts, rows
+from tests.data import DTYPES, LAYOUTS, assert_same_bits, by_threads, dtypes, layouts, rows
 
 import ropewalk as rw
 
@@ -207,8 +207,8 @@ def test_short_heads_have_the_same_bits_on_any_number_of_threads(dtype: str) -> 
     arguments = data(dtype, 1, 10, 40, 30, heads=(1111,))
     expected = one_by_one(*arguments)
     for threads in (1, 2, 3):
-        with rw.num_threads(threads):
-            assert_same_bits(rw.attention(*arguments), expected)
+        found = by_threads(threads, lambda: rw.attention(*arguments))
+        assert_same_bits(found, expected)
 
 
 @dtypes

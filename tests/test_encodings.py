@@ -8,6 +8,7 @@ tested in test_exact.py, what is refused in test_refusals.py.
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import ml_dtypes
@@ -18,7 +19,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from tests import reference
 from tests.conftest import Call
-from tests.data import DTYPES, LARGEST, PAIRINGS, UNIT, assert_same_bits, dtypes
+from tests.data import DTYPES, LARGEST, PAIRINGS, UNIT, assert_same_bits, by_threads, dtypes
 
 import ropewalk as rw
 from ropewalk import _results
@@ -242,19 +243,13 @@ def test_bits_do_not_depend_on_the_number_of_threads(
     table: tuple[range | NDArray[Any], int, dict[str, Any]],
 ) -> None:
     positions, dim, chosen = table
-    found = set()
-    for threads in (1, 2, 3, 8):
-        with rw.num_threads(threads):
-            found.add(rw.sinusoidal_encoding(positions, dim, **chosen).tobytes())
-    assert len(found) == 1
+    fill = partial(rw.sinusoidal_encoding, positions, dim, **chosen)
+    assert len({by_threads(threads, fill).tobytes() for threads in (1, 2, 3, 8)}) == 1
 
 
 def test_bits_of_shift_matrices_do_not_depend_on_the_number_of_threads() -> None:
-    found = set()
-    for threads in (1, 2, 3, 8):
-        with rw.num_threads(threads):
-            found.add(rw.shift_matrix(range(-40, 40), 64).tobytes())
-    assert len(found) == 1
+    fill = partial(rw.shift_matrix, range(-40, 40), 64)
+    assert len({by_threads(threads, fill).tobytes() for threads in (1, 2, 3, 8)}) == 1
 
 
 @given(st.one_of(ranges(), mixed, st.lists(st.floats(-(2**53), 2**53))), widths, options)

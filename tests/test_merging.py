@@ -1,6 +1,7 @@
 """Attention to parts of the keys, merged to attention to all of them."""
 
 from collections.abc import Callable
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from tests import reference
 from tests.attention_calls import INF, Call, assert_within
 from tests.conftest import RunPython
-from tests.data import DTYPES, UNIT, assert_same_bits, dtypes, rows, unaligned
+from tests.data import DTYPES, UNIT, assert_same_bits, by_threads, dtypes, rows, unaligned
 from tests.refusals import exactly
 
 import ropewalk as rw
@@ -163,10 +164,8 @@ def test_parts_may_be_empty(shape: tuple[int, ...]) -> None:
 @pytest.mark.parametrize("threads", [2, 3, 8])
 def test_threads_do_not_change_merged_bits(threads: int) -> None:
     outputs, lses = rows((3, 9, 700, 64), "float32"), rows((3, 9, 700), seed=1)
-    with rw.num_threads(1):
-        alone = rw.merge_attention(outputs, lses)
-    with rw.num_threads(threads):
-        together = rw.merge_attention(outputs, lses)
+    merge = partial(rw.merge_attention, outputs, lses)
+    alone, together = by_threads(1, merge), by_threads(threads, merge)
     for actual, expected in zip(together, alone, strict=True):
         assert_same_bits(actual, expected)
 

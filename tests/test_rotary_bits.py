@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from tests.data import (
     LARGEST,
     PAIRINGS,
     assert_same_bits,
+    by_threads,
     dtypes,
     pairings,
     rows,
@@ -295,10 +297,13 @@ def test_bits_do_not_depend_on_the_number_of_threads(
     positions: Any = np.arange(3000)[:, None] if shape[0] == 3000 else range(7, 7 + shape[-2])
     found = set()
     for threads in (1, 2, 3):
-        with rw.num_threads(threads):
-            found.add(rw.rotate(x, positions, pairing=pairing).tobytes())
-            inside = x.copy()
-            found.add(rw.rotate(inside, positions, pairing=pairing, out=inside).tobytes())
+        inside = x.copy()
+        with rw.num_threads(threads):  # in a row, as sleepers are not woken for the first
+            results = [
+                rw.rotate(given, positions, pairing=pairing, out=out)
+                for given, out in [(x, None), (x, None), (inside, inside)]
+            ]
+        found |= {result.tobytes() for result in results}
     assert len(found) == 1
 
 
@@ -307,33 +312,24 @@ def test_threads_that_share_out_heads_inside_of_positions_turn_the_same_bits(
     pairing: Pairing,
 ) -> None:
     x, positions = rows((66, 200, 16), "float32"), np.arange(66)[:, None]
-    found = set()
-    for threads in (1, 2, 3, 4):
-        with rw.num_threads(threads):
-            found.add(rw.rotate(x, positions, pairing=pairing).tobytes())
-    assert len(found) == 1
+    turn = partial(rw.rotate, x, positions, pairing=pairing)
+    assert len({by_threads(threads, turn).tobytes() for threads in (1, 2, 3, 4)}) == 1
 
 
 @dtypes
 def test_bits_at_any_positions_do_not_depend_on_the_number_of_threads(dtype: str) -> None:
     x = rows((700, 40), dtype)  # few, whose tables take long
     positions = np.random.default_rng(1).integers(-(2**40), 2**40, 700)
-    found = set()
-    for threads in (1, 2, 3):
-        with rw.num_threads(threads):
-            found.add(rw.rotate(x, positions).tobytes())
-    assert len(found) == 1
+    turn = partial(rw.rotate, x, positions)
+    assert len({by_threads(threads, turn).tobytes() for threads in (1, 2, 3)}) == 1
 
 
 @pytest.mark.parametrize("function", [rw.rotation_matrix, rw.rotation_blocks, rw.phases])
 def test_bits_of_matrices_and_phases_do_not_depend_on_the_number_of_threads(
     function: Callable[..., NDArray[Any]],
 ) -> None:
-    found = set()
-    for threads in (1, 2, 3):
-        with rw.num_threads(threads):
-            found.add(function(range(-1500, 1500), 22).tobytes())
-    assert len(found) == 1
+    fill = partial(function, range(-1500, 1500), 22)
+    assert len({by_threads(threads, fill).tobytes() for threads in (1, 2, 3)}) == 1
 
 
 @given(

@@ -1,12 +1,13 @@
 """Softmax and log-sum-exp: the same bits along any axis, in any memory, on any threads."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.data import LAYOUTS, assert_same_bits, dtypes, layouts, rows
+from tests.data import LAYOUTS, assert_same_bits, by_threads, dtypes, layouts, rows
 from tests.test_softmax import without_guess
 
 import ropewalk as rw
@@ -303,10 +304,10 @@ def test_bits_do_not_depend_on_the_number_of_threads_or_the_axis(
     x = rows(shape, dtype)
     found = set()
     for threads in (1, 2, 3, 8):
-        with rw.num_threads(threads):
-            y = rw.softmax(x)
-            assert_same_bits(rw.softmax(x.T, axis=0).T, y)
-            found.add((y.tobytes(), rw.logsumexp(x).tobytes()))
+        y = by_threads(threads, partial(rw.softmax, x))
+        assert_same_bits(by_threads(threads, partial(rw.softmax, x.T, axis=0)).T, y)
+        sums = by_threads(threads, partial(rw.logsumexp, x))
+        found.add((y.tobytes(), sums.tobytes()))
     assert len(found) == 1
 
 

@@ -8,14 +8,10 @@
 #include "plans/attention_task.hpp"
 #include "plans/memory.hpp"
 #include "plans/pool.hpp"
+#include "plans/team.hpp"
 
 namespace ropewalk {
 namespace {
-
-// Waking a thread pays from some 40 microseconds on, whether calls follow each other at once or
-// not: so many products, or so many elements of keys and values, for which few queries wait longer.
-constexpr std::int64_t parallel_products = std::int64_t{1} << 20,
-                       parallel_elements = std::int64_t{1} << 19;
 
 // What each thread needs for the tiles that it meets.
 template <class T>
@@ -93,16 +89,17 @@ void attend_parts(const Tiling<T>& tiling, int threads, Workers<T>& workers,
 }
 
 template <class T>
-void attend_in(const Kernels& kernels, const Attention& attention, int threads) {
+void attend_in(const Kernels& kernels, const Attention& attention, int most_threads) {
     Tiling<T> tiling(kernels, attention);
     const std::int64_t tiles = tiling.tiles();
     if (tiles == 0)
         return;
     const double elements =
         static_cast<double>(tiling.groups()) * static_cast<double>(tiling.group_elements());
-    if (elements < parallel_elements &&
-        elements * static_cast<double>(tiling.queries()) < parallel_products)
-        threads = 1;
+    // While a byte is written, an element of keys or values is read, or meets two queries.
+    const Team team(elements * std::max(1.0, static_cast<double>(tiling.queries()) / 2),
+                    most_threads);
+    const int threads = team.threads();
     Interruption interruption;
     if (const ShortTasks<T> heads(tiling); heads.can_run() && heads.run(threads, interruption))
         return;

@@ -5,6 +5,7 @@
 
 #include "plans/pool.hpp"
 #include "plans/progression.hpp"
+#include "plans/team.hpp"
 
 namespace ropewalk {
 namespace {
@@ -93,12 +94,11 @@ void fill_table(const Kernels& kernels, const Frequencies& frequencies, const Po
     const Filling filling(kernels, turning, positions.simplified(), factor, type, layout, moving);
     const bool in_blocks = is_long_progression(filling.positions);
     const std::int64_t bytes = in_blocks ? 2 * element_bytes(type) : evaluated_bytes;
-    if (table.rows * table.pairs * bytes < parallel_bytes)
-        threads = 1;
+    const Team team(static_cast<double>(table.rows * table.pairs * bytes), threads);
     if (in_blocks)
-        fill_progression(filling, stores, threads);
+        fill_progression(filling, stores, team.threads());
     else
-        fill_one_by_one(filling, threads);
+        fill_one_by_one(filling, team.threads());
     filling.fill_standing(table.pairs);
 }
 
@@ -125,9 +125,8 @@ void fill_matrices(const Kernels& kernels, const Frequencies& frequencies,
             upper_left[apart * dim] = -sine;
         }
     };
-    if (positions.count * dim * dim * 8 < parallel_bytes)
-        threads = 1;
-    run_tasks(positions.count, threads, Task(fill_matrix));
+    const Team team(static_cast<double>(positions.count * dim * dim * 8), threads);
+    run_tasks(positions.count, team.threads(), Task(fill_matrix));
 }
 
 } // namespace ropewalk

@@ -5,6 +5,7 @@
 #include "plans/memory.hpp"
 #include "plans/pool.hpp"
 #include "plans/softmax.hpp"
+#include "plans/team.hpp"
 
 namespace ropewalk {
 
@@ -18,8 +19,7 @@ void merge(const Kernels& kernels, const Parts& parts, void* output, double* lse
     softmax(kernels, columns, {weights.data(), {1}, parts.rows}, Stores::cached, threads);
 
     const std::int64_t row_bytes = parts.dim * element_bytes(parts.type);
-    if (parts.rows * row_bytes < parallel_bytes)
-        threads = 1;
+    const Team team(static_cast<double>(parts.rows * row_bytes), threads);
     const std::int64_t most =
         std::max<std::int64_t>(1, task_elements / std::max(parts.dim, std::int64_t{softmax_lanes}));
     const auto kernel = kernels.merge_rows[static_cast<std::size_t>(parts.type)];
@@ -28,7 +28,7 @@ void merge(const Kernels& kernels, const Parts& parts, void* output, double* lse
         kernel({parts.outputs.data(), parts.strides.data(), count, parts.lses, weights.data(),
                 parts.rows, first, std::min(parts.rows, first + most), parts.dim, output});
     };
-    run_tasks(ceil_div(parts.rows, most), threads, Task(run));
+    run_tasks(ceil_div(parts.rows, most), team.threads(), Task(run));
 }
 
 } // namespace ropewalk

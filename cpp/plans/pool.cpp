@@ -25,16 +25,16 @@
 #endif
 
 #include "plans/quota.hpp"
+#include "plans/team.hpp"
 
 namespace ropewalk {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Waking a sleeping thread costs 30 to 40 microseconds on a virtual machine; spinning that long
-// after a call keeps a series of calls fast. Where the last call came later, what is between them
-// may need the processor, as threads of a BLAS do.
-constexpr std::chrono::microseconds spin_time{50};
+// Spinning as long as it takes to wake a thread keeps a series of calls fast. Where the last call
+// came later, what is between them may need the processor, as threads of a BLAS do.
+constexpr std::chrono::microseconds spin_time = Team::waiting_time;
 // A worker that wakes on a processor of its own has come by then.
 constexpr std::chrono::microseconds wake_time{60};
 
@@ -223,6 +223,8 @@ class Pool {
             job->awaits = started || sleeping_ > 0;
         }
         wake_.notify_all();
+        if (job->awaits && !started)
+            Team::waking_took(Clock::now() - job->began);
         job->work(0);
         watch(*job);
         while (!wait_for(*job))

@@ -66,9 +66,6 @@ void run_tasks(std::int64_t count, int threads, Task task, Interruption& interru
                Order order = Order::own_first);
 void run_tasks(std::int64_t count, int threads, Task task);
 
-// Waking a thread pays where a call writes as much as this.
-inline constexpr std::int64_t parallel_bytes = std::int64_t{512} << 10;
-
 // What the process may use: its processor affinity, cut by the quota of its control groups
 // rounded up, at least 1.
 int available_threads();

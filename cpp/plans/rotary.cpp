@@ -186,7 +186,7 @@ Type table_type(Type data) { return data == Type::float64 ? Type::float64 : Type
 
 void rotate(const Kernels& kernels, const Frequencies& frequencies, const Positions& positions,
             double factor, Direction direction, const RotaryData& data, Stores stores,
-            int threads) {
+            int most_threads) {
     const Frequencies& turning_by = frequencies.along(positions);
     const std::int64_t moving = turning_by.moving_pairs();
     // Pairs that never move are copied. Those that stand still because what they turn by on several
@@ -197,7 +197,8 @@ void rotate(const Kernels& kernels, const Frequencies& frequencies, const Positi
         return;
     const Positions rows = positions.simplified();
     const bool in_blocks = is_long_progression(rows);
-    threads = threads_for(turning, in_blocks ? 0 : rows.count * moving, threads);
+    const Team team = team_for(turning, in_blocks ? 0 : rows.count * moving, most_threads);
+    const int threads = team.threads();
     if (copies && direction == Direction::forwards)
         if (const auto table = kept_table(kernels, turning_by, rows, data))
             return turn_all(turning, RotaryTasks(turning, 0, threads), threads,
@@ -214,11 +215,12 @@ void rotate(const Kernels& kernels, const Frequencies& frequencies, const Positi
 }
 
 void rotate_by(const Kernels& kernels, const void* cosines, const void* sines,
-               const RotaryData& data, Stores stores, int threads) {
+               const RotaryData& data, Stores stores, int most_threads) {
     const Turning turning(kernels, data, data.pairs, stores);
     if (turning.bytes() == 0)
         return;
-    threads = threads_for(turning, 0, threads);
+    const Team team = team_for(turning, 0, most_threads);
+    const int threads = team.threads();
     const RotaryTasks tasks(turning, 0, threads);
     const bool interleaved = data.pairing == Pairing::interleaved;
     const std::vector<OwnTable> tables =

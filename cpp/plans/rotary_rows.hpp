@@ -9,8 +9,8 @@
 
 #include "plans/filling.hpp"
 #include "plans/memory.hpp"
-#include "plans/pool.hpp"
 #include "plans/rotary.hpp"
+#include "plans/team.hpp"
 #include "targets/dispatch.hpp"
 
 namespace ropewalk {
@@ -279,8 +279,8 @@ class RotaryTasks {
 };
 
 // Of a rotation for which so many pairs of its table are evaluated one by one.
-inline int threads_for(const Turning& turning, std::int64_t evaluated, int threads) {
-    return turning.bytes() + evaluated * evaluated_bytes < parallel_bytes ? 1 : threads;
+inline Team team_for(const Turning& turning, std::int64_t evaluated, int most_threads) {
+    return Team(static_cast<double>(turning.bytes() + evaluated * evaluated_bytes), most_threads);
 }
 
 } // namespace ropewalk

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "plans/softmax_parts.hpp"
+#include "plans/team.hpp"
 
 namespace ropewalk {
 
@@ -21,8 +22,8 @@ void each_task(const Softmax& s, std::int64_t count, std::int64_t elements,
                std::int64_t most_elements, int threads, Function task) {
     // Elements as they are computed, for halves take as long as float32: four times as long as to
     // write that.
-    if (times(times(product(s.leading), s.length), sizeof(T)) < parallel_bytes / 4)
-        threads = 1;
+    const std::int64_t bytes = times(times(product(s.leading), s.length), sizeof(T));
+    const Team team(4.0 * static_cast<double>(bytes), threads);
     const std::int64_t most =
         std::max<std::int64_t>(1, most_elements / std::max<std::int64_t>(1, elements));
     const std::int64_t tasks = ceil_div(count, most);
@@ -31,7 +32,7 @@ void each_task(const Softmax& s, std::int64_t count, std::int64_t elements,
     // In sixteens, and sixteen more, for the part of a line that waits before streamed rows.
     const std::int64_t held = up_to(16, std::max(elements, least)) + 16;
     std::vector<Scratch> rooms;
-    const auto workers = static_cast<std::size_t>(std::min<std::int64_t>(threads, tasks));
+    const auto workers = static_cast<std::size_t>(std::min<std::int64_t>(team.threads(), tasks));
     rooms.reserve(workers);
     for (std::size_t i = 0; i < workers; ++i)
         rooms.emplace_back(SoftmaxRoom<T>::doubles(held));
@@ -45,7 +46,7 @@ void each_task(const Softmax& s, std::int64_t count, std::int64_t elements,
         const SoftmaxRoom<T> room(rooms[own], held, worker, interruption, guesses[own].guess);
         task(index * most, std::min(count, (index + 1) * most), room);
     };
-    run_tasks(tasks, threads, Task(run), interruption);
+    run_tasks(tasks, team.threads(), Task(run), interruption);
 }
 
 // task(first, count, room) of up to `width` columns side by side along the last of the leading

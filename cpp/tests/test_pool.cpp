@@ -1,5 +1,6 @@
 // Every task runs once: from one caller, from several at once, from a task itself, with more or
-// fewer threads than before, in either order. Meant to be run under ThreadSanitizer too.
+// fewer threads than before, in either order; and threads are woken where that pays. Meant to be
+// run under ThreadSanitizer too.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "plans/pool.hpp"
+#include "plans/team.hpp"
 
 #if defined(__linux__)
 #include <sched.h>
@@ -125,6 +127,55 @@ void check_sleeping_workers() {
     }
 }
 
+int team_after_a_rest(double bytes) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return ropewalk::Team(bytes, 4).threads();
+}
+
+void expect_threads(int threads, int expected, const char* call) {
+    if (threads != expected) {
+        std::printf("%s has %d threads, not %d\n", call, threads, expected);
+        ++failures;
+    }
+}
+
+// A call that comes alone has others only if it takes longer than to wake them, which it is told.
+void check_teams() {
+    const auto waking_takes = [](std::chrono::nanoseconds time) {
+        for (int repeat = 0; repeat < 100; ++repeat)
+            ropewalk::Team::waking_took(time);
+    };
+    using namespace std::chrono_literals;
+    expect_threads(team_after_a_rest(1e9), 4, "a long call");
+    expect_threads(ropewalk::Team(1e9, 1).threads(), 1, "a long call of one thread");
+    waking_takes(5us);
+    expect_threads(team_after_a_rest(6e5), 4, "a call, where to wake takes 5 microseconds,");
+    expect_threads(ropewalk::Team(5e5, 4).threads(), 1, "a small call right after another");
+    waking_takes(60us);
+    expect_threads(team_after_a_rest(2e6), 1, "a call, where to wake takes 60 microseconds,");
+    expect_threads(team_after_a_rest(3e6), 4, "a longer one");
+    int in_a_row = 1;
+    for (int repeat = 0; repeat < 1000 && in_a_row == 1; ++repeat)
+        in_a_row = ropewalk::Team(6e5, 4).threads();
+    expect_threads(in_a_row, 4, "a call right after another");
+    waking_takes(1s); // the caller had lost its processor
+    expect_threads(team_after_a_rest(4e6), 4, "a call, where to wake seems to take a second,");
+}
+
+// The pool tells what it takes.
+void check_a_measured_team() {
+    for (int repeat = 0; repeat < 100; ++repeat)
+        ropewalk::Team::waking_took(std::chrono::seconds(1));
+    for (int repeat = 0; repeat < 1000; ++repeat) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+        check_one_call(5, 3);
+        if (team_after_a_rest(3.9e6) == 4)
+            return;
+    }
+    std::printf("nobody has told how long it takes to wake a thread\n");
+    ++failures;
+}
+
 // A worker that has left its caller's processor, or was brought to it because another thread had
 // its own, may run where it might before: wherever the main thread may.
 void check_processors([[maybe_unused]] int calls, [[maybe_unused]] std::chrono::milliseconds rest) {
@@ -194,6 +245,8 @@ int main() {
     check_nested_calls();
     check_a_slow_worker();
     check_sleeping_workers();
+    check_teams();
+    check_a_measured_team();
     check_processors(20, std::chrono::milliseconds(2));
     check_beside_a_spinning_thread();
     check_interrupted_calls();
