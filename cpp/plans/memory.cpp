@@ -4,6 +4,7 @@
 #include <atomic>
 #include <bit>
 #include <new>
+#include <thread>
 #include <utility>
 
 #include "plans/pool.hpp"
@@ -28,17 +29,19 @@ std::size_t next_place() {
     return 16 + 768 * (1 + number.fetch_add(1, std::memory_order_relaxed) % 4);
 }
 
-// Of pages that hold so many bytes at any place, to an eighth of a power of two: results that grow
-// from call to call find the memory of those before.
+// Of pages that hold so many bytes at any place. What may be kept has eighths of a power of two:
+// results that grow from call to call find the memory of those before.
 std::size_t pages_for(std::size_t bytes) {
     const std::size_t all = bytes + smallest_page;
-    const std::size_t step = std::max(largest_page, std::bit_floor(all) / 8);
+    const std::size_t step =
+        all > kept_bytes ? largest_page : std::max(largest_page, std::bit_floor(all) / 8);
     return (all + step - 1) / step * step;
 }
 
 // Stands at the end of a page that is never lent; the data begin in the next.
 struct Block {
     std::size_t pages_bytes, place;
+    Block* next = nullptr; // of those that are to be unmapped
 
     void* data() { return pages() + place; }
     static Block* of(void* data) {
@@ -103,8 +106,13 @@ void lend(Block*) {}
 
 #endif
 
-// What was given back, the newest last. Whoever finds another at it for long, as a forked child may
-// for ever, does without.
+void unmap_all(Block* blocks) {
+    while (blocks != nullptr)
+        unmap(std::exchange(blocks, blocks->next));
+}
+
+// What was given back, the newest last. Whoever finds another at it for long does without. Blocks
+// are left to be unmapped by whoever had them dropped, when others may have their turn.
 class KeptBlocks {
   public:
     // The newest of as many pages as so many bytes want, or null.
@@ -116,24 +124,33 @@ class KeptBlocks {
                     return remove(i);
         return nullptr;
     }
-    void keep(Block* block) {
+    Block* keep(Block* block) {
+        if (block->pages_bytes > kept_bytes)
+            return block;
         const Turn turn(taken_);
-        if (!turn.mine || block->pages_bytes > kept_bytes)
-            return unmap(block);
-        if (count_ == most)
-            unmap(remove(0));
-        drop(kept_bytes - block->pages_bytes);
+        if (!turn.mine)
+            return block;
+        Block* dropped = drop(most - 1, kept_bytes - block->pages_bytes);
         kept_[count_++] = {block->pages_bytes, block, false};
         bytes_ += block->pages_bytes;
         lend_older();
+        return dropped;
     }
-    void drop_all() {
-        if (const Turn turn(taken_); turn.mine)
-            drop(0);
+    Block* drop_all() {
+        for (;;) {
+            if (const Turn turn(taken_); turn.mine)
+                return drop(0, 0);
+            std::this_thread::yield();
+        }
+    }
+    void leave() {
+        if (taken_.test_and_set())
+            count_ = bytes_ = 0;
+        taken_.clear();
     }
 
   private:
-    static constexpr std::size_t most = 64;
+    static constexpr std::size_t most = 256; // each of many threads gives back some
     // So much of the newest is not lent, as malloc keeps some: other threads feel each time that
     // pages are.
     static constexpr std::size_t own_bytes = std::size_t{64} << 20;
@@ -157,9 +174,10 @@ class KeptBlocks {
 
     void lend_older() {
         std::size_t newest = 0;
-        for (std::size_t i = count_; i-- > 0;) {
+        for (std::size_t i = count_; i-- > 0 && !kept_[i].lent;) {
             newest += kept_[i].pages_bytes;
-            if (newest > own_bytes && !std::exchange(kept_[i].lent, true))
+            kept_[i].lent = newest > own_bytes;
+            if (kept_[i].lent)
                 lend(kept_[i].block);
         }
     }
@@ -171,9 +189,13 @@ class KeptBlocks {
         return block;
     }
     // The oldest, until no more than so much is left.
-    void drop(std::size_t left) {
-        while (bytes_ > left)
-            unmap(remove(0));
+    Block* drop(std::size_t count, std::size_t bytes) {
+        Block* dropped = nullptr;
+        while (count_ > count || bytes_ > bytes) {
+            Block* const oldest = remove(0);
+            oldest->next = std::exchange(dropped, oldest);
+        }
+        return dropped;
     }
 
     std::atomic_flag taken_;
@@ -219,13 +241,15 @@ void* take_large(std::size_t bytes) {
     if (block == nullptr)
         block = map(bytes);
     if (block == nullptr) {
-        kept_blocks.drop_all();
+        unmap_all(kept_blocks.drop_all());
         block = map(bytes);
     }
     return block == nullptr ? nullptr : block->data();
 }
 
-void give_back_large(void* data) { kept_blocks.keep(Block::of(data)); }
+void give_back_large(void* data) { unmap_all(kept_blocks.keep(Block::of(data))); }
+
+void leave_large() { kept_blocks.leave(); }
 
 std::size_t room_of_large(void* data) {
     const Block& block = *Block::of(data);

@@ -59,8 +59,7 @@ class Scratch {
 // Memory of large results, in large pages where they fill some. The system takes longer to give and
 // to clear pages than most calls to write them, and malloc gives back what two results have left,
 // so what is given back here is kept for the next result of about that size: the newest, kept_bytes
-// in all, most of it the system's to take when it needs memory. From any thread, and in a forked
-// child.
+// in all, most of it the system's to take when it needs memory. From any thread.
 inline constexpr std::size_t kept_bytes = std::size_t{256} << 20;
 #if defined(__SANITIZE_ADDRESS__) // which watches the ends of what malloc gives alone
 inline constexpr std::size_t large_bytes = kept_bytes, large_scratch = kept_bytes;
@@ -71,6 +70,8 @@ inline constexpr std::size_t large_bytes = std::size_t{256} << 10,
 void* take_large(std::size_t bytes); // null where there is no memory
 void give_back_large(void* data);
 std::size_t room_of_large(void* data); // bytes, maybe more than were asked for
+// In a forked child, before anything else: what a thread was at that the child has not is left.
+void leave_large();
 
 // Has the system give all of new memory now, not page by page as it is first touched, which takes a
 // fraction of the time; what it holds stays. False where the system cannot.

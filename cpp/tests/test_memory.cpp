@@ -11,6 +11,12 @@
 
 #include "plans/memory.hpp"
 
+#if defined(__linux__)
+#include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#endif
+
 namespace {
 
 using ropewalk::give_back_large;
@@ -112,12 +118,40 @@ void check_scratch() {
         }
 }
 
+// What is given back is kept in a child, too, though another thread took or gave back at the fork.
+void check_forks() {
+#if defined(__linux__)
+    pthread_atfork(nullptr, nullptr, ropewalk::leave_large);
+    std::atomic<bool> ended{false};
+    std::thread other([&] {
+        while (!ended)
+            give_back_large(take_large(ropewalk::large_bytes));
+    });
+    for (int turn = 0; turn < 200; ++turn) {
+        const pid_t child = fork();
+        if (child == 0) {
+            auto* const data = static_cast<unsigned char*>(take_large(ropewalk::large_bytes));
+            data[0] = 1;
+            give_back_large(data);
+            const void* const again = take_large(ropewalk::large_bytes);
+            _exit(again == data && data[0] == 1 ? 0 : 1);
+        }
+        int status = 1;
+        waitpid(child, &status, 0);
+        expect(status == 0, "a child does not keep what it gives back");
+    }
+    ended = true;
+    other.join();
+#endif
+}
+
 } // namespace
 
 int main() {
     check_places();
     check_scratch();
     check_threads();
+    check_forks();
     check_places();
     std::printf("%d failures\n", failures.load());
     return failures.load() == 0 ? 0 : 1;
