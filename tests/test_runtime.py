@@ -8,6 +8,7 @@ import asyncio
 import os
 import platform
 import shutil
+import signal
 import subprocess
 import sys
 import threading
@@ -411,6 +412,23 @@ print(os.waitstatus_to_exitcode(status))
 @pytest.mark.skipif(sys.platform != "linux", reason="counts the threads in /proc")
 def test_a_forked_child_starts_threads_of_its_own(run_python: RunPython) -> None:
     assert run_python(FORK_AND_COUNT).stdout == "3\n"
+
+
+BLOCKED = """
+import os, signal
+import ropewalk as rw
+
+rw.set_num_threads(3)
+rw.sinusoidal_encoding(range(20000), 64)
+signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+os.kill(os.getpid(), signal.SIGTERM)
+print(signal.sigwait({signal.SIGTERM}).name)
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "sigwait"), reason="the system has no such signals")
+def test_signals_that_the_program_blocks_are_its_own(run_python: RunPython) -> None:
+    assert run_python(BLOCKED, OPENBLAS_NUM_THREADS="1").stdout == "SIGTERM\n"
 
 
 # A call with little memory left: some KiB more than the process has when it is made, and none that

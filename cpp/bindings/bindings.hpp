@@ -83,9 +83,12 @@ bool may_overlap(const pybind11::array& a, const pybind11::array& b);
 // Whether elements share memory, or axes interlace, so that nobody can tell without a search.
 bool overlaps_itself(const pybind11::array& array);
 
+// Takes the interpreter's lock again; where that has ended meanwhile, waits for the end of the
+// process.
+void take_lock(PyThreadState* state);
+
 // Runs in our arithmetic and without the interpreter's lock; raises what a signal raised meanwhile.
-// No destructor takes the lock again: where the interpreter ends, that ends a daemon thread by
-// unwinding its stack.
+// No destructor takes the lock again.
 template <class Function>
 void run_unlocked(const Function& function) {
     PyThreadState* const state = PyEval_SaveThread();
@@ -93,10 +96,10 @@ void run_unlocked(const Function& function) {
         const StandardArithmetic arithmetic;
         function();
     } catch (...) {
-        PyEval_RestoreThread(state);
+        take_lock(state);
         throw;
     }
-    PyEval_RestoreThread(state);
+    take_lock(state);
     if (PyErr_Occurred() != nullptr)
         throw pybind11::error_already_set();
 }

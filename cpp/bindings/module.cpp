@@ -3,10 +3,13 @@
 #include <string>
 
 #if defined(__unix__) || defined(__APPLE__)
+#include <cxxabi.h>
 #include <pthread.h>
+#include <unistd.h>
 #endif
 
 #include "bindings/bindings.hpp"
+#include "plans/memory.hpp"
 #include "plans/pool.hpp"
 #include "targets/dispatch.hpp"
 
@@ -33,7 +36,7 @@ void choose_kernels() {
                                " on this processor, got '" + wanted + "'");
 }
 
-// The thread on which Python handles signals; in a forked child the one that forked.
+// The thread on which Python handles signals.
 std::atomic<unsigned long> main_thread;
 
 void find_main_thread() {
@@ -44,8 +47,17 @@ void find_main_thread() {
              ? thread.attr(ident)()
              : py::module_::import("threading").attr("main_thread")().attr("ident"))
             .cast<unsigned long>();
+}
+
+// A forked child has the thread that forked, which is the main one there, and no other. That is
+// settled here, as another thread may fork during any call.
+void follow_forks() {
 #if defined(__unix__) || defined(__APPLE__)
-    pthread_atfork(nullptr, nullptr, [] { main_thread = PyThread_get_thread_ident(); });
+    pthread_atfork(nullptr, nullptr, [] {
+        main_thread = PyThread_get_thread_ident();
+        leave_pool();
+        leave_large();
+    });
 #endif
 }
 
@@ -60,12 +72,29 @@ bool signalled() {
 }
 
 } // namespace
+
+void take_lock(PyThreadState* state) {
+#if defined(__GLIBCXX__) && defined(__linux__)
+    // Before 3.14 Python ends a daemon thread that comes too late by unwinding its stack, whose
+    // destructors would give up references without the lock.
+    try {
+        PyEval_RestoreThread(state);
+    } catch (const abi::__forced_unwind&) {
+        for (;;)
+            pause();
+    }
+#else
+    PyEval_RestoreThread(state);
+#endif
+}
+
 } // namespace ropewalk
 
 // No state that calls share but atomics, tables made under std::call_once and the pool's locks.
 PYBIND11_MODULE(_main, m, py::mod_gil_not_used()) {
     ropewalk::choose_kernels();
     ropewalk::find_main_thread();
+    ropewalk::follow_forks();
     ropewalk::Interruption::signalled = ropewalk::signalled;
     m.attr("version") = ROPEWALK_VERSION;
     m.attr("compiler") = ROPEWALK_COMPILER;

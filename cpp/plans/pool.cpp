@@ -13,12 +13,13 @@
 #include <utility>
 #include <vector>
 
-#if defined(__linux__)
+#if defined(__unix__) || defined(__APPLE__)
+#include <csignal>
 #include <pthread.h>
+#endif
+#if defined(__linux__)
 #include <sched.h>
 #include <unistd.h>
-#elif defined(__unix__) || defined(__APPLE__)
-#include <pthread.h>
 #endif
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -115,6 +116,25 @@ void leave(int) {}
 bool has_other_processors() { return false; }
 std::chrono::nanoseconds processor_time(std::thread&) { return Clock::now().time_since_epoch(); }
 void bring(std::thread&) {}
+#endif
+
+#if defined(__unix__) || defined(__APPLE__)
+class SignalsBlocked {
+  public:
+    SignalsBlocked() {
+        sigset_t all;
+        sigfillset(&all);
+        pthread_sigmask(SIG_SETMASK, &all, &before_);
+    }
+    ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+    SignalsBlocked(const SignalsBlocked&) = delete;
+    SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+
+  private:
+    sigset_t before_{};
+};
+#else
+struct SignalsBlocked {};
 #endif
 
 // Tasks that follow each other, of which `next` and those behind it have not been begun. Each is in
@@ -256,9 +276,12 @@ class Pool {
         return ended_.wait_for(lock, Interruption::interval, [&] { return job.done(); });
     }
 
-    // Whether threads were started.
+    // Whether threads were started. The program's signals are for its own threads.
     bool grow(int workers) {
         const std::size_t before = workers_.size();
+        if (static_cast<int>(before) >= workers)
+            return false;
+        const SignalsBlocked blocked; // in those that are started, too
         while (static_cast<int>(workers_.size()) < workers) {
             Worker& worker = workers_.emplace_back(static_cast<int>(workers_.size()) + 1);
             const auto serves = [this, &worker, seen = calls_.load()] { serve(worker, seen); };
@@ -314,15 +337,6 @@ class Pool {
 std::atomic<Pool*> the_pool{nullptr};
 
 Pool& pool() {
-    static const bool once = [] {
-#if defined(__unix__) || defined(__APPLE__)
-        // The child has none of its parent's workers and must not join them: the pool is left
-        // behind, and the next call makes another.
-        pthread_atfork(nullptr, nullptr, [] { the_pool.store(nullptr); });
-#endif
-        return true;
-    }();
-    static_cast<void>(once);
     Pool* found = the_pool.load(std::memory_order_acquire);
     if (found == nullptr) {
         auto made = std::make_unique<Pool>();
@@ -365,6 +379,8 @@ void run_tasks(std::int64_t count, int threads, Task task) {
     Interruption interruption;
     run_tasks(count, threads, task, interruption);
 }
+
+void leave_pool() { the_pool.store(nullptr); }
 
 int available_threads() {
     int count = static_cast<int>(std::thread::hardware_concurrency());

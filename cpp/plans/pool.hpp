@@ -66,6 +66,9 @@ void run_tasks(std::int64_t count, int threads, Task task, Interruption& interru
                Order order = Order::own_first);
 void run_tasks(std::int64_t count, int threads, Task task);
 
+// In a forked child, which has none of the workers: the next call starts some.
+void leave_pool();
+
 // What the process may use: its processor affinity, cut by the quota of its control groups
 // rounded up, at least 1.
 int available_threads();
