@@ -105,9 +105,8 @@ GroupedFrequencies::Rows GroupedFrequencies::rows(std::int64_t step, Precision p
 }
 
 const GroupedFrequencies::Rows& GroupedFrequencies::unit_rows(Precision precision) const {
-    Kept& kept = kept_[precision == Precision::plain ? 0 : 1];
-    std::call_once(kept.once, [&] { kept.rows = std::make_unique<Rows>(rows(1, precision)); });
-    return *kept.rows;
+    return unit_rows_[precision == Precision::plain ? 0 : 1].get(
+        [&] { return rows(1, precision); });
 }
 
 Frequencies::Frequencies(const Kernels& kernels, std::vector<Frequency> all, int axes)
@@ -124,16 +123,12 @@ Frequencies::Frequencies(const Kernels& kernels, std::vector<Frequency> all, int
 }
 
 const GroupedFrequencies& Frequencies::grouped(int shift) const {
-    Kept& kept = kept_[shift];
-    std::call_once(kept.once, [&] {
-        kept.grouped =
-            std::make_unique<GroupedFrequencies>(kernels_, all_, axes_, moving_pairs_, shift);
-    });
-    return *kept.grouped;
+    return grouped_[shift].get(
+        [&] { return GroupedFrequencies(kernels_, all_, axes_, moving_pairs_, shift); });
 }
 
 const Frequencies& Frequencies::diagonal() const {
-    std::call_once(diagonal_once_, [&] {
+    return diagonal_.get([&] {
         std::vector<Frequency> sums;
         for (std::int64_t pair = 0; pair < pairs_; ++pair) {
             Frequency total{};
@@ -141,9 +136,8 @@ const Frequencies& Frequencies::diagonal() const {
                 total = sum(total, at(pair, axis));
             sums.push_back(total);
         }
-        diagonal_ = std::make_unique<Frequencies>(kernels_, std::move(sums), 1);
+        return Frequencies(kernels_, std::move(sums), 1);
     });
-    return *diagonal_;
 }
 
 SineCosine Frequencies::exact(const Positions& positions, std::int64_t row,

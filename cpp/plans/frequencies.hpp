@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <vector>
 
 #include "exact/sincos.hpp"
@@ -17,6 +16,26 @@
 namespace ropewalk {
 
 enum class Precision { plain, precise };
+
+// Made by whoever asks first.
+template <class T>
+class Once {
+  public:
+    template <class Make>
+    const T& get(const Make& make) {
+        std::call_once(flag_, [&] {
+            value_.reset(new T(make())); // T may not be movable
+            made_ = true;
+        });
+        return *value_;
+    }
+    bool made() const { return made_; }
+
+  private:
+    std::once_flag flag_;
+    std::unique_ptr<T> value_;
+    std::atomic<bool> made_{false};
+};
 
 // The frequencies in groups of eight lanes. They begin with pair `shift`; the pairs before it
 // follow at the end and belong to the next row: so every group of a table can begin at an address
@@ -63,11 +82,7 @@ class GroupedFrequencies {
     std::int64_t lanes_;                 // up to a whole group, the last ones again
     std::int64_t own_lanes_;             // those after them belong to the next row
     std::vector<Frequency> frequencies_; // [axes][lanes]
-    struct Kept {
-        std::once_flag once;
-        std::unique_ptr<Rows> rows;
-    };
-    mutable Kept kept_[2];
+    mutable Once<Rows> unit_rows_[2];    // [precisions]
 };
 
 class Frequencies {
@@ -96,24 +111,13 @@ class Frequencies {
     static constexpr int first_sizes = 4;
     template <class Fill>
     const Scratch& first_rows(Layout layout, int size, const Fill& fill) const {
-        FirstRows& kept = first_rows_[static_cast<int>(layout)][size];
-        std::call_once(kept.once, [&] {
-            kept.rows.emplace(fill());
-            kept.made = true;
-        });
-        return *kept.rows;
+        return first_rows_[static_cast<int>(layout)][size].get(fill);
     }
     bool has_first_rows(Layout layout, int size) const {
-        return first_rows_[static_cast<int>(layout)][size].made;
+        return first_rows_[static_cast<int>(layout)][size].made();
     }
 
   private:
-    struct FirstRows {
-        std::once_flag once;
-        std::optional<Scratch> rows;
-        std::atomic<bool> made{false};
-    };
-
     const Frequency& at(std::int64_t pair, int axis) const {
         return all_[static_cast<std::size_t>(axis * pairs_ + pair)];
     }
@@ -122,14 +126,9 @@ class Frequencies {
     std::vector<Frequency> all_;
     int axes_;
     std::int64_t pairs_, moving_pairs_;
-    struct Kept {
-        std::once_flag once;
-        std::unique_ptr<GroupedFrequencies> grouped;
-    };
-    mutable Kept kept_[group_pairs];
-    mutable FirstRows first_rows_[layouts][first_sizes];
-    mutable std::once_flag diagonal_once_;
-    mutable std::unique_ptr<Frequencies> diagonal_;
+    mutable Once<GroupedFrequencies> grouped_[group_pairs];
+    mutable Once<Scratch> first_rows_[layouts][first_sizes];
+    mutable Once<Frequencies> diagonal_;
 };
 
 } // namespace ropewalk
