@@ -227,26 +227,13 @@ def attention(
             offset = _arrays.offsets(offset)
         if key_lengths is not None:
             key_lengths = _arrays.integers("key_lengths", key_lengths, 0, key.shape[-2])
-        others = causal, offset, sides, key_lengths, factor, cap, precision
+        converted = causal, offset, sides, key_lengths, factor, cap, precision
         plain = _core.attend_plainly(
-            (query, key, value), mask, bias, slopes, sinks, others, None, False, threads
+            (query, key, value), mask, bias, slopes, sinks, converted, None, False, threads
         )
     if plain is not None:  # two microseconds, and what follows takes five
         return plain
-    problem = Problem(
-        (query, key, value),
-        causal=causal,
-        offset=offset,
-        window=window,
-        mask=mask,
-        bias=bias,
-        slopes=slopes,
-        key_lengths=key_lengths,
-        scale=scale,
-        softcap=softcap,
-        sinks=sinks,
-        precision=precision,
-    )
+    problem = Problem((query, key, value), mask, bias, slopes, sinks, others)
     result, output = problem.empty_output(out)
     problem.attend(output=output)
     return _results.filled(result, output)
@@ -317,20 +304,7 @@ def attention_weights(
     )
     if plain is not None:
         return plain
-    problem = Problem(
-        (query, key),
-        causal=causal,
-        offset=offset,
-        window=window,
-        mask=mask,
-        bias=bias,
-        slopes=slopes,
-        key_lengths=key_lengths,
-        scale=scale,
-        softcap=softcap,
-        sinks=sinks,
-        precision=precision,
-    )
+    problem = Problem((query, key), mask, bias, slopes, sinks, others)
     weights = problem.empty_scores()
     problem.attend(weights=weights)
     return problem.of_data(weights)
@@ -418,20 +392,8 @@ def attention_stages(
     >>> stages.lse.round(4)
     array([0.7071, 1.1079])
     """
-    problem = Problem(
-        (query, key, value),
-        causal=causal,
-        offset=offset,
-        window=window,
-        mask=mask,
-        bias=bias,
-        slopes=slopes,
-        key_lengths=key_lengths,
-        scale=scale,
-        softcap=softcap,
-        sinks=sinks,
-        precision=precision,
-    )
+    others = causal, offset, window, key_lengths, scale, softcap, precision
+    problem = Problem((query, key, value), mask, bias, slopes, sinks, others)
     scores, biased, weights = problem.empty_scores(), problem.empty_scores(), problem.empty_scores()
     capped = None if softcap is None else problem.empty_scores()
     lse = problem.empty_lse()
@@ -518,20 +480,7 @@ def attention_with_lse(
     )
     if plain is not None:
         return plain
-    problem = Problem(
-        (query, key, value),
-        causal=causal,
-        offset=offset,
-        window=window,
-        mask=mask,
-        bias=bias,
-        slopes=slopes,
-        key_lengths=key_lengths,
-        scale=scale,
-        softcap=softcap,
-        sinks=sinks,
-        precision=precision,
-    )
+    problem = Problem((query, key, value), mask, bias, slopes, sinks, others)
     result, output = problem.empty_output(out)
     lse = problem.empty_lse()
     problem.attend(output=output, lse=lse)

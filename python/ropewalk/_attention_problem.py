@@ -18,6 +18,17 @@ _FLOAT64 = np.dtype(np.float64), (1 - 2.0**-53) * 2.0**1023 * 2, 2.0**-1022
 
 _NAMES = "query", "key", "value"
 
+# causal, offset, window, key_lengths, scale, softcap and precision
+Others = tuple[
+    bool,
+    ArrayLike | None,
+    Window | None,
+    ArrayLike | None,
+    float | None,
+    float | None,
+    Precision | None,
+]
+
 
 class Problem:
     """Checked arguments of attention, as the core takes them."""
@@ -25,19 +36,13 @@ class Problem:
     def __init__(
         self,
         given: tuple[ArrayLike, ...],
-        *,
-        causal: bool = False,
-        offset: ArrayLike | None = None,
-        window: Window | None = None,
-        mask: ArrayLike | None = None,
-        bias: ArrayLike | None = None,
-        slopes: ArrayLike | None = None,
-        key_lengths: ArrayLike | None = None,
-        scale: float | None = None,
-        softcap: float | None = None,
-        sinks: ArrayLike | None = None,
-        precision: Precision | None = None,
+        mask: ArrayLike | None,
+        bias: ArrayLike | None,
+        slopes: ArrayLike | None,
+        sinks: ArrayLike | None,
+        others: Others,
     ) -> None:
+        causal, offset, window, key_lengths, scale, softcap, precision = others
         self.given = given
         self.arrays = checked_data(given)
         self.leading = _leading_axes(self.arrays)
@@ -252,6 +257,16 @@ def checked_mask(
 ) -> NDArray[np.bool_]:
     """Return which keys each query sees."""
     return _arrays.boolean_mask(mask, "a query sees a key", hint)
+
+
+def checked_weights(weights: ArrayLike) -> NDArray[np.float64]:
+    """Return weights, each from 0 to 1, whose rows a sink may leave below 1."""
+    array = _arrays.data("weights", weights).astype(np.float64)
+    wrong = array[~((array >= 0) & (array <= 1))]
+    if wrong.size:
+        msg = f"weights must be from 0 to 1, got {wrong[0]}"
+        raise ValueError(msg)
+    return array
 
 
 def checked_bias(bias: ArrayLike, *, wide: bool) -> NDArray[Any]:

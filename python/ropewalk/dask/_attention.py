@@ -28,6 +28,8 @@ from ropewalk.dask._chunks import (
     stand_in,
 )
 
+# What tasks may be given an array of.
+_OPTIONAL = "mask", "bias", "slopes", "sinks", "offset", "key_lengths"
 MERGED_AT_ONCE = 4  # parts that one task holds
 MERGED_ROWS = 256  # of each part at once, for a merge copies records of several heads first
 
@@ -126,15 +128,14 @@ def attention(
     of_scores = {name: in_chunks(name, x) for name, x in arguments.items() if x is not None}
     numbers = {"offset": offset, "key_lengths": key_lengths, "slopes": slopes, "sinks": sinks}
     small = {name: _arrays.converted(name, x) for name, x in numbers.items() if x is not None}
+    optional = {name: stand_in(array) for name, array in of_scores.items()} | small
     problem = Problem(
         tuple(stand_in(array, array.shape[-1:]) for array in arrays.values()),
-        causal=causal,
-        window=window,
-        scale=scale,
-        softcap=softcap,
-        precision=precision,
-        **{name: stand_in(array) for name, array in of_scores.items()},
-        **small,
+        optional.get("mask"),
+        optional.get("bias"),
+        optional.get("slopes"),
+        optional.get("sinks"),
+        (causal, small.get("offset"), window, small.get("key_lengths"), scale, softcap, precision),
     )
 
     for name in small.keys() & {"offset", "key_lengths"}:
@@ -284,16 +285,23 @@ def _attended(
     first_seen: NDArray[np.int64],
     *arrays: NDArray[Any],
     names: Sequence[str],
-    **options: Any,
+    window: Window,
+    scale: float,
+    softcap: float | None,
+    precision: Precision | None,
 ) -> NDArray[np.void]:
     """Attend from a chunk of queries to one of keys: shape (..., queries, 1, 1, 1)."""
-    options |= zip(names, arrays, strict=True)
+    named = dict(zip(names, arrays, strict=True))
+    mask, bias, slopes, sinks, offset, key_lengths = map(named.get, _OPTIONAL)
     begin = int(first_key[0])
-    if "key_lengths" in options:
-        options["key_lengths"] = np.clip(options["key_lengths"] - begin, 0, value.shape[-2])
+    if key_lengths is not None:
+        key_lengths = np.clip(key_lengths - begin, 0, value.shape[-2])
     if begin != first_seen[0]:  # one part has the sinks
-        options.pop("sinks", None)
-    problem = Problem((query, key, value), **{"offset": 0, **options})
+        sinks = None
+    if offset is None:
+        offset = np.zeros((), np.int64)
+    others = False, offset, window, key_lengths, scale, softcap, precision
+    problem = Problem((query, key, value), mask, bias, slopes, sinks, others)
     # That of the whole is in the range of offsets, and that of a part may lie beyond it.
     offset = cast("NDArray[np.int64]", problem.offset)
     problem.offset = np.asarray(offset + (int(first_query[0]) - begin))

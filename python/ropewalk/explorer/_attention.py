@@ -11,10 +11,10 @@ import traitlets
 from numpy.typing import ArrayLike, NDArray
 
 from ropewalk import AttentionStages, _arrays, _options, attention_stages
+from ropewalk._attention_problem import checked_mask, checked_weights
 from ropewalk._options import Lang
 from ropewalk.explorer._view import LARGEST_SIDE, Picture, View, packed
 from ropewalk.geometry import convex_hull
-from ropewalk.geometry._contraction import as_weights
 
 THUMBNAIL = 32  # most cells along the side of a thumbnail
 
@@ -276,7 +276,7 @@ def attention(
     >>> page = view.html()
     """
     # Copies, for controls compute from them whatever becomes of the caller's arrays.
-    given = deepcopy(weights) if isinstance(weights, AttentionStages) else as_weights(weights)
+    given = deepcopy(weights) if isinstance(weights, AttentionStages) else checked_weights(weights)
     shape = _weights_of(given).shape
     if len(shape) < 2 or 0 in shape or max(shape[-2:]) > LARGEST_SIDE:
         msg = (
@@ -324,7 +324,7 @@ def _checked_value(value: ArrayLike, weights: NDArray[Any]) -> NDArray[np.float6
 
 
 def _checked_mask(mask: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.bool_]:
-    array = _arrays.boolean_mask(mask, "a query sees a key")
+    array = checked_mask(mask, hint="")
     _arrays.check_broadcast("mask", array.shape, shape, "the shape of weights")
     return array.copy()
 

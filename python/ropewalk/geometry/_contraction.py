@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ropewalk import _arrays, _options, attention
+from ropewalk import _options, attention
 from ropewalk.geometry._points import as_points, as_reals
 
 MOST_STEPS = 2**20
@@ -164,13 +164,3 @@ def check_shares(weights: NDArray[np.float64]) -> None:
     if abs(furthest - 1) > ROW_SUMS:
         msg = f"weights must have rows that sum to 1, got a row that sums to {furthest:.6g}"
         raise ValueError(msg)
-
-
-def as_weights(weights: ArrayLike) -> NDArray[np.float64]:
-    """Return weights, each from 0 to 1, whose rows a sink may leave below 1."""
-    array = _arrays.data("weights", weights).astype(np.float64)
-    wrong = array[~((array >= 0) & (array <= 1))]
-    if wrong.size:
-        msg = f"weights must be from 0 to 1, got {wrong[0]}"
-        raise ValueError(msg)
-    return array

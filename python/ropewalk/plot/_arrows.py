@@ -10,8 +10,8 @@ from matplotlib.patches import FancyArrowPatch
 from numpy.typing import ArrayLike, NDArray
 
 from ropewalk import _options
+from ropewalk._attention_problem import checked_weights
 from ropewalk._options import Lang
-from ropewalk.geometry._contraction import as_weights
 from ropewalk.plot import _canvas
 from ropewalk.plot._canvas import COLOURS, Words
 
@@ -81,7 +81,7 @@ def attention_arrows(
     >>> [arrow.get_linewidth() for arrow in ax.patches]
     [1.75, 5.25, 7.0]
     """
-    array = as_weights(weights)
+    array = checked_weights(weights)
     if array.ndim != 2 or array.size == 0:
         msg = (
             "weights must have shape (query length, key length) and not be empty, "

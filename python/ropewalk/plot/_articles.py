@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 
 import numpy as np
 from matplotlib.animation import FuncAnimation
@@ -281,14 +282,6 @@ def _sine(figure: Figure, lang: Lang, frequency: float) -> None:
     sine(x, y, period=turning.wavelengths[0], ax=figure.add_subplot(), lang=lang)
 
 
-def _sin_x(figure: Figure, lang: Lang) -> None:
-    _sine(figure, lang, 1.0)
-
-
-def _sin_half_x(figure: Figure, lang: Lang) -> None:
-    _sine(figure, lang, 0.5)
-
-
 def _heatmap(figure: Figure, lang: Lang) -> None:
     table = sinusoidal_encoding(range(51), 128)
     # From dark to light, as printed, and not from blue by way of white to red.
@@ -335,7 +328,8 @@ def _inner_products(figure: Figure, _: Lang) -> None:
 
 
 def _temperature(figure: Figure, lang: Lang) -> None:
-    measured = properties.temperature([[0.1, 0.2, 0.3, 0.4], [1.0, 2.0, 3.0, 4.0]], scales=_SCALES)
+    logits, scales = [[0.1, 0.2, 0.3, 0.4], [1.0, 2.0, 3.0, 4.0]], np.geomspace(0.1, 10, 21)
+    measured = properties.temperature(logits, scales=scales)
     labels = ["0.1, 0.2, 0.3, 0.4", "1, 2, 3, 4"]
     _properties.temperature(measured, labels=labels, ax=figure.subplots(1, 2), lang=lang)
 
@@ -350,8 +344,6 @@ def _polygon_contraction(figure: Figure, lang: Lang) -> None:
     outputs = attention(tokens, tokens, tokens, scale=0.4)
     _plane.polygon_contraction(tokens, outputs, ax=figure.subplots(1, 2), lang=lang)
 
-
-_SCALES = np.geomspace(0.1, 10, 21)
 
 _FIGURES: Mapping[str, tuple[float, Callable[[Figure, Lang], None]]] = {
     "000_transformer": (6.0, _transformer),
@@ -368,8 +360,8 @@ _FIGURES: Mapping[str, tuple[float, Callable[[Figure, Lang], None]]] = {
     "002_rotation": (3.2, _rotation),
     "002_scorecard": (4.6, _scorecard),
     "002_long_term_decay": (4.6, _long_term_decay),
-    "003_sin_x": (2.6, _sin_x),
-    "003_sin_half_x": (2.6, _sin_half_x),
+    "003_sin_x": (2.6, partial(_sine, frequency=1.0)),
+    "003_sin_half_x": (2.6, partial(_sine, frequency=0.5)),
     "003_heatmap": (4.5, _heatmap),
     "004_right_triangle": (3.4, _right_triangle),
     "004_projection": (3.4, _projection),

@@ -14,9 +14,8 @@ from matplotlib.colors import ListedColormap, Normalize
 from numpy.typing import ArrayLike, NDArray
 
 from ropewalk import AttentionStages
-from ropewalk._attention_problem import checked_mask
+from ropewalk._attention_problem import checked_mask, checked_weights
 from ropewalk._options import Lang
-from ropewalk.geometry._contraction import as_weights
 from ropewalk.plot import _canvas, _maps
 from ropewalk.plot._canvas import COLOURS, Words
 from ropewalk.plot._maps import AROUND_ZERO, FROM_ZERO, HATCHED
@@ -92,7 +91,7 @@ def attention_weights(
     >>> [text.get_text() for text in ax.texts]
     ['1.00', '0.33', '0.67']
     """
-    maps = _titled_maps("weights", weights, as_weights, lang)
+    maps = _titled_maps("weights", weights, checked_weights, lang)
     names = [_names(values.shape, tokens, key_tokens) for _, values in maps]
     panels = _canvas.panels(
         ax, len(maps), lang, lambda: _panels([values.shape for _, values in maps], names)
