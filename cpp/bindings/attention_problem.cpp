@@ -1,4 +1,4 @@
-// Attention whose arguments need no conversion: what small calls are made of.
+// Attention whose arguments need no conversion.
 #include <pybind11/stl.h>
 
 #include <algorithm>

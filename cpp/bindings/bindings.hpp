@@ -1,5 +1,5 @@
-// What the binding files share. Arguments are checked here only as far as memory needs it; the
-// Python layer has said everything a user should read.
+// What the binding files share. General ways check only what memory needs, as the Python layer has
+// said everything a user should read; plain ways check everything, and leave the rest to those.
 #pragma once
 
 #include <pybind11/numpy.h>

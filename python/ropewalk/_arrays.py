@@ -102,9 +102,9 @@ def positions(
 ) -> tuple[range | NDArray[Any], tuple[int, ...]]:
     """Return positions as the core takes them, and their shape.
 
-    A range stays one; everything else becomes a C-contiguous array of int64 or float64. Every
-    position is finite and at most 2**53 in size. Several axes are the last axis of the array, and
-    do not count in the shape.
+    A range stays one, and an integer is a range of one; everything else becomes a C-contiguous
+    array of int64 or float64. Every position is finite and at most 2**53 in size. Several axes are
+    the last axis of the array, and do not count in the shape.
     """
     if type(values) is int and axes == 1:
         if not -LARGEST_POSITION <= values <= LARGEST_POSITION:
@@ -227,7 +227,7 @@ def refuse_masked(name: str, values: object) -> None:
 
 
 def finite_reals(name: str, values: ArrayLike) -> NDArray[Any]:
-    """Return `values` as an array of finite numbers, all of which float64 or int64 hold."""
+    """Return `values` as an array of finite integers, float64, float32 or float16."""
     array = converted(name, values, "an array of numbers")
     _refuse_kind(name, array)
     check_finite(name, array)
@@ -265,7 +265,7 @@ def _refuse_position(name: str, value: object) -> None:
 def data(name: str, values: ArrayLike) -> NDArray[Any]:
     """Return data as an array of float64, float32, float16 or bfloat16 in native byte order.
 
-    Integers become float64; nothing else is copied.
+    Integers become float64, and the byte order the machine's; nothing else is copied.
     """
     if type(values) is np.ndarray and values.dtype in _NATIVE_FLOATS and values.ndim > 0:
         return values  # as almost always

@@ -19,7 +19,7 @@ from ropewalk import _arrays, _core, _options, _results
 from ropewalk._options import Pairing
 from ropewalk._runtime import get_num_threads
 from ropewalk.frequencies import Frequencies
-from ropewalk.frequencies._standard import given_or_standard
+from ropewalk.frequencies._given import given_or_standard
 
 Order = Literal["sin-cos", "cos-sin"]
 _SINE_FIRST: Order = "sin-cos"

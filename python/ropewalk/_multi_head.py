@@ -212,7 +212,8 @@ def multi_head_attention(
         If the shape of a weight does not fit, there are positions and no `rotary`, or `attention`
         or `rotate` refuses a value.
     TypeError
-        If `attention` does not take a dtype or an option.
+        If `attention` does not take a dtype or an option, `heads` is no integer, or `rotary` is
+        neither frequencies nor options of `rotate`.
 
     See Also
     --------

@@ -16,7 +16,8 @@ from ropewalk import _arrays, _core, _options, _results
 from ropewalk._options import Pairing
 from ropewalk._runtime import get_num_threads
 from ropewalk.frequencies import Frequencies, from_radians, standard
-from ropewalk.frequencies._standard import given_or_standard, standard_of
+from ropewalk.frequencies._given import given_or_standard
+from ropewalk.frequencies._standard import standard_of
 
 _RADIAN = from_radians([1.0])
 
@@ -414,10 +415,10 @@ def rotate_by(
     Raises
     ------
     ValueError
-        If shapes do not fit, or `out` does not fit or shares part of the memory of another
-        argument.
+        If shapes do not fit, `pairing` is another, or `out` does not fit or shares part of the
+        memory of another argument.
     TypeError
-        If an argument is complex or holds no numbers.
+        If an argument is complex or holds no numbers, or `rotary_dim` is no integer.
 
     See Also
     --------

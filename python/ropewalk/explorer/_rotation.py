@@ -14,7 +14,7 @@ from ropewalk._options import Lang, Pairing
 from ropewalk._pairing import pair_slices
 from ropewalk.explorer._view import Picture, View, packed
 from ropewalk.frequencies import Frequencies
-from ropewalk.frequencies._standard import of_features
+from ropewalk.frequencies._given import of_features
 
 LARGEST = 2**22  # most numbers of the turned query that a page is sent
 

@@ -151,7 +151,7 @@ body {{ margin: 1rem; background: light-dark(#ffffff, #14181d); }}
 
         Notes
         -----
-        The page holds every head and stage, in six bytes a number.
+        The page holds the picture of everything that can be chosen in it.
         """
         try:
             target = Path(path)

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from ropewalk import _core, _options
 
-# Floats are taken as the numbers that they are, which a context may be told to refuse.
-# Whatever the context of the caller is.
+# Contexts of our own, as the caller's may refuse floats: these are the numbers that they are.
 _TRAPS = [DivisionByZero, InvalidOperation, Overflow]
 DIGITS, _MORE_DIGITS = (Context(prec=digits, traps=_TRAPS) for digits in (110, 150))
 TWO_PI = Decimal(

@@ -18,7 +18,8 @@ from ropewalk.frequencies._frequencies import (
     cosine,
     sine,
 )
-from ropewalk.frequencies._standard import geometric, one_axis
+from ropewalk.frequencies._given import one_axis
+from ropewalk.frequencies._standard import geometric
 
 Layout = Literal["restarted", "dealt", "alternating"]
 

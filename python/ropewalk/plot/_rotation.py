@@ -17,7 +17,7 @@ from ropewalk._embedding import scaled_to_one
 from ropewalk._options import Lang, Pairing
 from ropewalk._pairing import pair_slices
 from ropewalk.frequencies import Frequencies
-from ropewalk.frequencies._standard import one_axis
+from ropewalk.frequencies._given import one_axis
 from ropewalk.geometry._points import as_reals
 from ropewalk.plot import _canvas
 from ropewalk.plot._canvas import COLOURS

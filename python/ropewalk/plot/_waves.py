@@ -208,6 +208,11 @@ def exponential(*, ax: Axes | None = None, lang: Lang = "en") -> Axes:
     Axes
         The curve from -3 to 3, the line at 0 that it never meets, and dots at whole numbers.
 
+    Raises
+    ------
+    ValueError
+        If `lang` is neither of the two.
+
     See Also
     --------
     ropewalk.softmax : What the function is needed for.

@@ -13,7 +13,7 @@ from ropewalk import _arrays, _options, sinusoidal_encoding
 from ropewalk._options import Pairing
 from ropewalk._pairing import pair_slices
 from ropewalk.frequencies import Frequencies
-from ropewalk.frequencies._standard import of_features, one_axis
+from ropewalk.frequencies._given import of_features, one_axis
 from ropewalk.properties._measurement import reals
 
 BLOCK = 1 << 20  # hands at a time

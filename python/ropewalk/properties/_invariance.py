@@ -152,7 +152,8 @@ def relative_score(
         If `positions` are empty, `positions`, `shift` or the scores not finite or too large, there
         are no scores or only one number, `scale` is not positive and finite, or shapes do not fit.
     TypeError
-        If `positions`, `shift` or the scores are no real numbers, or `scale` is none.
+        If `positions`, `shift` or the scores are no real numbers, `scale` is none, or `score` is no
+        function.
 
     See Also
     --------
@@ -234,7 +235,7 @@ def length_independence(
         If a length is out of range, a table has not as many rows, or holds a number that is not
         finite or an integer beyond 2**53 in size, or tables differ in their width.
     TypeError
-        If a length is no integer, or a table holds no numbers.
+        If a length is no integer, a table holds no numbers, or `encode` is no function.
 
     See Also
     --------

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from ropewalk import _options
 from ropewalk.frequencies import Frequencies
-from ropewalk.frequencies._standard import one_axis
+from ropewalk.frequencies._given import one_axis
 
 
 def unseen_pairs(

@@ -38,7 +38,7 @@ def softmax_sum(x: ArrayLike, /, *, softmax: Softmax | None = None) -> Measureme
     ValueError
         If `x` is empty, not finite or a number, or weights have another shape.
     TypeError
-        If `x`, or the weights, hold no such numbers.
+        If `x`, or the weights, hold no such numbers, or `softmax` is no function.
 
     See Also
     --------
@@ -105,7 +105,8 @@ def softmax_shift(x: ArrayLike, /, *, shift: float, softmax: Softmax | None = No
         If `x` is empty, not finite or a number, `x + shift` is not finite, or weights have another
         shape.
     TypeError
-        If `x`, or the weights, hold no such numbers, or `shift` is no number.
+        If `x`, or the weights, hold no such numbers, `shift` is no number, or `softmax` is no
+        function.
 
     See Also
     --------
@@ -166,7 +167,7 @@ def softmax_order(x: ArrayLike, /, *, softmax: Softmax | None = None) -> Measure
     ValueError
         If `x` is empty, not finite or a number, or weights have another shape.
     TypeError
-        If `x`, or the weights, hold no such numbers.
+        If `x`, or the weights, hold no such numbers, or `softmax` is no function.
 
     See Also
     --------
@@ -227,7 +228,7 @@ def softmax_ratio(x: ArrayLike, /, *, softmax: Softmax | None = None) -> Measure
     ValueError
         If `x` is empty, not finite or a number, or weights have another shape.
     TypeError
-        If `x`, or the weights, hold no such numbers.
+        If `x`, or the weights, hold no such numbers, or `softmax` is no function.
 
     See Also
     --------

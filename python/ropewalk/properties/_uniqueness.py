@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from ropewalk import _options, sinusoidal_encoding
 from ropewalk.frequencies import Frequencies
 from ropewalk.frequencies._frequencies import DIGITS
-from ropewalk.frequencies._standard import one_axis
+from ropewalk.frequencies._given import one_axis
 from ropewalk.geometry._points import Squares, norms
 from ropewalk.properties._measurement import reals_in_float64, rows_of_reals
 
