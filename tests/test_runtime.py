@@ -414,6 +414,35 @@ def test_a_forked_child_starts_threads_of_its_own(run_python: RunPython) -> None
     assert run_python(FORK_AND_COUNT).stdout == "3\n"
 
 
+FEW_TASKS = """
+import os, time
+from pathlib import Path
+import ropewalk as rw
+
+def switches():
+    time.sleep(0.1)  # all sleep
+    found = {}
+    for task in Path("/proc/self/task").iterdir():
+        lines = (task / "status").read_text().splitlines()
+        found[task.name] = next(line for line in lines if line.startswith("voluntary"))
+    return found
+
+rw.set_num_threads(8)
+rw.sinusoidal_encoding(range(50000), 64)
+before = switches()
+with rw.num_threads(2):
+    rw.sinusoidal_encoding(range(50000), 64)
+after = switches()
+changed = {task for task in before if before[task] != after[task]} - {str(os.getpid())}
+print(len(before) >= 8, len(changed))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks at threads in /proc")
+def test_a_call_wakes_no_more_threads_than_it_has(run_python: RunPython) -> None:
+    assert run_python(FEW_TASKS, OPENBLAS_NUM_THREADS="1").stdout == "True 1\n"
+
+
 BLOCKED = """
 import os, signal
 import ropewalk as rw

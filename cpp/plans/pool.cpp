@@ -207,6 +207,8 @@ struct Job {
 struct Worker {
     const int number; // from 1 on: the caller is 0
     std::thread thread;
+    std::condition_variable wake; // by itself: a call wakes no more than it has tasks for
+    bool sleeps = false;
     std::atomic<bool> works{false}; // at a job
     std::chrono::nanoseconds had{}; // of a processor, when it was last looked at
 
@@ -235,15 +237,18 @@ class Pool {
         const int workers = static_cast<int>(std::min<std::int64_t>(count, threads)) - 1;
         const bool started = grow(workers);
         const auto job = std::make_shared<Job>(task, interruption, count, workers, order);
+        bool slept = false;
         {
             const std::lock_guard lock(mutex_);
             job_ = job;
             last_call_ = job->began;
             calls_.fetch_add(1, std::memory_order_release);
-            job->awaits = started || sleeping_ > 0;
+            each_of(*job, [&](Worker& worker) { slept = slept || worker.sleeps; });
+            job->awaits = started || slept;
         }
-        wake_.notify_all();
-        if (job->awaits && !started)
+        if (slept)
+            each_of(*job, [](Worker& worker) { worker.wake.notify_one(); });
+        if (slept && !started)
             Team::waking_took(Clock::now() - job->began);
         job->work(0);
         watch(*job);
@@ -255,6 +260,13 @@ class Pool {
     }
 
   private:
+    template <class Function>
+    void each_of(const Job& job, Function function) {
+        for (Worker& worker : workers_)
+            if (worker.number <= job.workers)
+                function(worker);
+    }
+
     // Until the last tasks of the others are done, or a worker with one of them has lost its
     // processor, for milliseconds where other threads spin, as those of a BLAS do long after a
     // call. It gets that of its caller, who has to sleep then.
@@ -305,9 +317,9 @@ class Pool {
             std::shared_ptr<Job> job;
             {
                 std::unique_lock lock(mutex_);
-                ++sleeping_;
-                wake_.wait(lock, called);
-                --sleeping_;
+                worker.sleeps = true;
+                worker.wake.wait(lock, called);
+                worker.sleeps = false;
                 seen = calls_.load(std::memory_order_acquire);
                 soon = last_call_ - since < spin_time; // also of one that is over
                 job = job_;
@@ -326,9 +338,8 @@ class Pool {
 
     std::atomic_flag busy_; // no mutex: a signal handler may call again from the same thread
     std::mutex mutex_;
-    std::condition_variable wake_, ended_;
+    std::condition_variable ended_;
     std::atomic<std::uint64_t> calls_{0};
-    int sleeping_ = 0;
     std::shared_ptr<Job> job_;
     Clock::time_point last_call_;
     std::deque<Worker> workers_;
