@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.data import assert_same_bits
+from tests.data import assert_same_bits, by_threads
 
 import ropewalk as rw
 
@@ -79,9 +79,8 @@ CALLS: dict[str, Callable[[], Any]] = {
 @pytest.mark.parametrize("name", CALLS)
 def test_the_arithmetic_of_a_thread_changes_no_bit(name: str, bits: int) -> None:
     expected = CALLS[name]()
-    with rw.num_threads(3), arithmetic(bits):
-        found = CALLS[name]()
-        repeated = CALLS[name]()
+    with arithmetic(bits):
+        found, repeated = (by_threads(3, CALLS[name]) for _ in range(2))
     assert_same_bits(found, expected)
     assert_same_bits(repeated, expected)
 

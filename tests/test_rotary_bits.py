@@ -297,13 +297,9 @@ def test_bits_do_not_depend_on_the_number_of_threads(
     positions: Any = np.arange(3000)[:, None] if shape[0] == 3000 else range(7, 7 + shape[-2])
     found = set()
     for threads in (1, 2, 3):
-        inside = x.copy()
-        with rw.num_threads(threads):  # in a row, as sleepers are not woken for the first
-            results = [
-                rw.rotate(given, positions, pairing=pairing, out=out)
-                for given, out in [(x, None), (x, None), (inside, inside)]
-            ]
-        found |= {result.tobytes() for result in results}
+        for data, out in [(x, None), (inside := x.copy(), inside)]:
+            turn = partial(rw.rotate, data, positions, pairing=pairing, out=out)
+            found.add(by_threads(threads, turn).tobytes())
     assert len(found) == 1
 
 

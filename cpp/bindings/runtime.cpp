@@ -1,6 +1,7 @@
 #include <pybind11/stl.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <functional>
 #include <numeric>
@@ -9,6 +10,7 @@
 #include "bindings/bindings.hpp"
 #include "plans/memory.hpp"
 #include "plans/pool.hpp"
+#include "plans/team.hpp"
 #include "targets/dispatch.hpp"
 
 namespace py = pybind11;
@@ -114,6 +116,9 @@ void register_runtime(py::module_& m) {
     m.def("new_array", &new_array);
     m.def("overlaps_itself", &overlaps_itself);
     m.def("populate", &populate_array);
+    // As measured; tests have small calls shared by it.
+    m.def("waking_took",
+          [](std::int64_t time) { Team::waking_took(std::chrono::nanoseconds(time)); });
 }
 
 } // namespace ropewalk

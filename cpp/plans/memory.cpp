@@ -172,6 +172,7 @@ class KeptBlocks {
         }
     };
 
+    // Before others have their turn, as they might take what is being lent.
     void lend_older() {
         std::size_t newest = 0;
         for (std::size_t i = count_; i-- > 0 && !kept_[i].lent;) {

@@ -118,12 +118,15 @@ std::chrono::nanoseconds processor_time(std::thread&) { return Clock::now().time
 void bring(std::thread&) {}
 #endif
 
+// Signals but those of what a thread itself does wrong.
 #if defined(__unix__) || defined(__APPLE__)
 class SignalsBlocked {
   public:
     SignalsBlocked() {
         sigset_t all;
         sigfillset(&all);
+        for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS})
+            sigdelset(&all, fault);
         pthread_sigmask(SIG_SETMASK, &all, &before_);
     }
     ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
@@ -243,7 +246,7 @@ class Pool {
             job_ = job;
             last_call_ = job->began;
             calls_.fetch_add(1, std::memory_order_release);
-            each_of(*job, [&](Worker& worker) { slept = slept || worker.sleeps; });
+            each_of(*job, [&](Worker& worker) { slept |= std::exchange(worker.sleeps, false); });
             job->awaits = started || slept;
         }
         if (slept)
@@ -293,7 +296,7 @@ class Pool {
         const std::size_t before = workers_.size();
         if (static_cast<int>(before) >= workers)
             return false;
-        const SignalsBlocked blocked; // in those that are started, too
+        [[maybe_unused]] const SignalsBlocked blocked; // in those that are started, too
         while (static_cast<int>(workers_.size()) < workers) {
             Worker& worker = workers_.emplace_back(static_cast<int>(workers_.size()) + 1);
             const auto serves = [this, &worker, seen = calls_.load()] { serve(worker, seen); };
@@ -321,8 +324,9 @@ class Pool {
                 worker.wake.wait(lock, called);
                 worker.sleeps = false;
                 seen = calls_.load(std::memory_order_acquire);
-                soon = last_call_ - since < spin_time; // also of one that is over
                 job = job_;
+                const bool needed = !job || worker.number <= job->workers; // or it is over
+                soon = needed && last_call_ - since < spin_time;
             }
             if (job && worker.number <= job->workers) {
                 job->came.fetch_add(1, std::memory_order_relaxed);

@@ -12,16 +12,20 @@ using Time = std::chrono::nanoseconds;
 // What pays among threads that wait, and how long one takes for it, roughly.
 constexpr double least_bytes = 512 << 10;
 constexpr Time least_time{20000};
-// More is no cost of waking: the caller had lost its processor.
+// More counts as this: the caller had lost its processor meanwhile.
 constexpr Time longest_waking{100000};
 
 std::atomic<Clock::time_point> last_end{}; // of a call that others could share
 std::atomic<Time> waking_time{least_time}; // as measured, of late
 
-// A call that two threads share takes half of its time, and most of what it costs to wake one.
+// A call that two threads share takes half of its time, and most of what it costs to wake one. Each
+// that is left alone makes that count a little less: in the end one measures it again.
 bool pays_to_wake(double bytes) {
     const Time waking = waking_time.load(std::memory_order_relaxed);
-    return bytes / least_bytes * least_time >= 1.5 * waking;
+    if (bytes / least_bytes * least_time >= 1.5 * waking)
+        return true;
+    waking_time.store(waking - waking / 256, std::memory_order_relaxed);
+    return false;
 }
 
 } // namespace

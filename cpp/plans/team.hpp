@@ -1,7 +1,7 @@
 // The threads of a call, while it lasts: as many as it may have, or one where more do not pay.
 //
 // A thread that sleeps costs its caller some 50 microseconds to wake in a virtual machine, and less
-// elsewhere, which is measured each time. That is too much for a call that comes alone and takes
+// elsewhere, which is measured. That is too much for a call that comes alone and takes
 // little longer. In a row of calls threads still wait for the next, or do so from then on.
 #pragma once
 
