@@ -161,9 +161,10 @@ def test_parts_may_be_empty(shape: tuple[int, ...]) -> None:
     assert_same_bits(lse, np.full(shape[:-1], LOG_2))
 
 
+@pytest.mark.parametrize("shape", [(3, 9, 700, 64), (64, 700, 48), (64, 5000, 1)])
 @pytest.mark.parametrize("threads", [2, 3, 8])
-def test_threads_do_not_change_merged_bits(threads: int) -> None:
-    outputs, lses = rows((3, 9, 700, 64), "float32"), rows((3, 9, 700), seed=1)
+def test_threads_do_not_change_merged_bits(threads: int, shape: tuple[int, ...]) -> None:
+    outputs, lses = rows(shape, "float32"), rows(shape[:-1], seed=1)
     merge = partial(rw.merge_attention, outputs, lses)
     alone, together = by_threads(1, merge), by_threads(threads, merge)
     for actual, expected in zip(together, alone, strict=True):

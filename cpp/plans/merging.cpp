@@ -10,18 +10,25 @@
 namespace ropewalk {
 
 void merge(const Kernels& kernels, const Parts& parts, void* output, double* lse, int threads) {
-    constexpr std::int64_t task_elements = std::int64_t{1} << 15;
+    constexpr double task_elements = 1 << 16; // which are read
     const auto count = static_cast<std::int64_t>(parts.outputs.size());
+    // In float64, for rows of none may be of any width.
+    const double rows_read = static_cast<double>(parts.rows) * static_cast<double>(count);
+    const auto width = static_cast<double>(std::max(parts.dim, std::int64_t{softmax_lanes}));
+    // To read two elements takes as long as to write one.
+    const double merged = rows_read * width * static_cast<double>(element_bytes(parts.type)) / 2;
+    const double weighed = 2 * rows_read * 4 * sizeof(double); // twice, as counted there
+    // Of all steps: to each the end of the one before would seem to begin a row of calls.
+    const Team all(merged + weighed, threads);
     const Softmax columns{
         Type::float64, {parts.rows}, count, 1.0, true, {parts.lses, {1}, parts.rows}, {}};
     const Scratch weights(count * parts.rows);
-    logsumexp(kernels, columns, lse, threads);
-    softmax(kernels, columns, {weights.data(), {1}, parts.rows}, Stores::cached, threads);
+    logsumexp(kernels, columns, lse, all.threads());
+    softmax(kernels, columns, {weights.data(), {1}, parts.rows}, Stores::cached, all.threads());
 
-    const std::int64_t row_bytes = parts.dim * element_bytes(parts.type);
-    const Team team(static_cast<double>(parts.rows * row_bytes), threads);
-    const std::int64_t most =
-        std::max<std::int64_t>(1, task_elements / std::max(parts.dim, std::int64_t{softmax_lanes}));
+    const Team team(merged, all.threads());
+    const auto most = static_cast<std::int64_t>(
+        std::max(1.0, task_elements / (static_cast<double>(count) * width)));
     const auto kernel = kernels.merge_rows[static_cast<std::size_t>(parts.type)];
     const auto run = [&](std::int64_t index, int) {
         const std::int64_t first = index * most;
