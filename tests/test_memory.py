@@ -4,6 +4,7 @@ import mmap
 import sys
 import tracemalloc
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,10 @@ def handler_of(array: NDArray[Any]) -> str:
 
 def table(rows: int = ROWS) -> NDArray[Any]:
     return rw.sinusoidal_encoding(range(rows), 64, dtype=np.float32)
+
+
+def page_of(array: NDArray[Any]) -> int:
+    return array.ctypes.data // 4096
 
 
 def results(rows: int) -> dict[str, NDArray[Any]]:
@@ -71,22 +76,27 @@ def test_large_results_are_arrays_as_any_other() -> None:
 
 def test_memory_of_a_result_that_is_gone_is_that_of_the_next() -> None:
     first = table()
-    place = first.ctypes.data
+    page = page_of(first)
     second = table()
-    assert second.ctypes.data != place
+    assert page_of(second) != page
     del first
     third = table()
-    assert third.ctypes.data == place
+    assert page_of(third) == page
     assert np.array_equal(second, third)
 
 
 def test_memory_is_kept_however_often_it_is_used() -> None:
-    places = {table().ctypes.data for _ in range(200)}  # more of them than memory is kept for
-    assert len(places) == 1
+    pages = {page_of(table()) for _ in range(200)}  # more of them than memory is kept for
+    assert len(pages) == 1
 
 
 def test_two_results_in_turn_begin_at_other_places_of_their_pages() -> None:
     """Or reading the one would wait for writing the other."""
+    made = [table(9 * ROWS) for _ in range(5)]
+    places = [array.ctypes.data % 4096 for array in made]
+    assert all(512 <= abs(a - b) <= 4096 - 512 for a, b in pairwise(places)), places
+    # Of memory that is kept, too: of two between which as many had been made as there are places.
+    del made[4], made[0]
     first, second = table(9 * ROWS), table(9 * ROWS)
     assert (first.ctypes.data - second.ctypes.data) % 4096 in range(512, 4096 - 512 + 1)
 
@@ -103,11 +113,11 @@ def test_memory_of_another_size_is_not_used_where_it_is_too_small_or_far_too_lar
     rows: int,
 ) -> None:
     large = table(3 * ROWS)
-    place = large.ctypes.data
+    page = page_of(large)
     expected = table(rows)
     del large
     array = table(rows)
-    assert array.ctypes.data != place
+    assert page_of(array) != page
     assert np.array_equal(array, expected)
 
 

@@ -40,8 +40,9 @@ std::size_t pages_for(std::size_t bytes) {
 
 // Stands at the end of a page that is never lent; the data begin in the next.
 struct Block {
-    std::size_t pages_bytes, place;
-    Block* next = nullptr; // of those that are to be unmapped
+    std::size_t pages_bytes;
+    std::size_t place = next_place(); // while it is not kept
+    Block* next = nullptr;            // of those that are to be unmapped
 
     void* data() { return pages() + place; }
     static Block* of(void* data) {
@@ -57,7 +58,7 @@ struct Block {
 constexpr std::size_t large_page = std::size_t{2} << 20;
 
 Block* map(std::size_t bytes) {
-    const Block wanted{pages_for(bytes), next_place()};
+    const Block wanted{pages_for(bytes)};
     // Blocks of small pages alone stand side by side, as one to the system, which counts what it
     // maps.
     const std::size_t in_large = (wanted.place + bytes) / large_page * large_page;
@@ -94,7 +95,7 @@ void lend(Block* block) {
 constexpr std::align_val_t alignment{largest_page};
 
 Block* map(std::size_t bytes) {
-    const Block wanted{pages_for(bytes), next_place()};
+    const Block wanted{pages_for(bytes)};
     void* const begin = ::operator new(largest_page + wanted.pages_bytes, alignment, std::nothrow);
     if (begin == nullptr)
         return nullptr;
@@ -239,7 +240,9 @@ void* take_large(std::size_t bytes) {
     if (bytes > SIZE_MAX / 2)
         return nullptr;
     Block* block = kept_blocks.take(bytes);
-    if (block == nullptr)
+    if (block != nullptr)
+        block->place = next_place();
+    else
         block = map(bytes);
     if (block == nullptr) {
         unmap_all(kept_blocks.drop_all());
