@@ -95,9 +95,14 @@ def test_two_results_in_turn_begin_at_other_places_of_their_pages() -> None:
     made = [table(9 * ROWS) for _ in range(5)]
     places = [array.ctypes.data % 4096 for array in made]
     assert all(512 <= abs(a - b) <= 4096 - 512 for a, b in pairwise(places)), places
-    # Of memory that is kept, too: of two between which as many had been made as there are places.
+    # In memory that is kept, too: of the first and the fifth, as there are four places.
     del made[4], made[0]
     first, second = table(9 * ROWS), table(9 * ROWS)
+    assert (first.ctypes.data - second.ctypes.data) % 4096 in range(512, 4096 - 512 + 1)
+    # And where calls take memory to work in: with the result four times.
+    x = np.ones((512, 512), np.float32)
+    with rw.num_threads(3):
+        first, second = rw.softmax(x, axis=0), rw.softmax(x, axis=0)
     assert (first.ctypes.data - second.ctypes.data) % 4096 in range(512, 4096 - 512 + 1)
 
 

@@ -161,7 +161,7 @@ def test_parts_may_be_empty(shape: tuple[int, ...]) -> None:
     assert_same_bits(lse, np.full(shape[:-1], LOG_2))
 
 
-@pytest.mark.parametrize("shape", [(3, 9, 700, 64), (64, 700, 48), (64, 5000, 1)])
+@pytest.mark.parametrize("shape", [(3, 9, 700, 64), (64, 700, 48), (64, 5000, 1), (2, 40, 20000)])
 @pytest.mark.parametrize("threads", [2, 3, 8])
 def test_threads_do_not_change_merged_bits(threads: int, shape: tuple[int, ...]) -> None:
     outputs, lses = rows(shape, "float32"), rows(shape[:-1], seed=1)

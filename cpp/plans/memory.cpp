@@ -23,10 +23,13 @@ constexpr std::size_t largest_page = std::size_t{64} << 10, smallest_page = std:
 // Where data begin in a page, which is not the same for two in turn. NumPy's own large arrays begin
 // 16 bytes past one. Lines from there, what is read and what is written reach the end of a line
 // together; and not beside each other, no load waits for a store to the same place of another page,
-// which is all that processors compare at first.
-std::size_t next_place() {
-    static constinit std::atomic<unsigned> number{0};
-    return 16 + 768 * (1 + number.fetch_add(1, std::memory_order_relaxed) % 4);
+// which is all that processors compare at first. What is worked in has turns of its own: a result
+// and what it took would be as many as there are places.
+using Turns = std::atomic<unsigned>;
+constinit Turns results{0}, scratches{0};
+
+std::size_t next_place(Turns& of) {
+    return 16 + 768 * (1 + of.fetch_add(1, std::memory_order_relaxed) % 4);
 }
 
 // Of pages that hold so many bytes at any place. What may be kept has eighths of a power of two:
@@ -40,9 +43,8 @@ std::size_t pages_for(std::size_t bytes) {
 
 // Stands at the end of a page that is never lent; the data begin in the next.
 struct Block {
-    std::size_t pages_bytes;
-    std::size_t place = next_place(); // while it is not kept
-    Block* next = nullptr;            // of those that are to be unmapped
+    std::size_t pages_bytes, place = 0;
+    Block* next = nullptr; // of those that are to be unmapped
 
     void* data() { return pages() + place; }
     static Block* of(void* data) {
@@ -61,7 +63,7 @@ Block* map(std::size_t bytes) {
     const Block wanted{pages_for(bytes)};
     // Blocks of small pages alone stand side by side, as one to the system, which counts what it
     // maps.
-    const std::size_t in_large = (wanted.place + bytes) / large_page * large_page;
+    const std::size_t in_large = bytes / large_page * large_page;
     const std::size_t all = largest_page + wanted.pages_bytes + (in_large > 0 ? large_page : 0);
     void* const mapped =
         mmap(nullptr, all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -213,6 +215,22 @@ constinit KeptBlocks kept_blocks; // arrays may outlive whatever has a destructo
 
 constexpr std::size_t to_line = 48; // from where a result begins
 
+void* take(std::size_t bytes, Turns& of) {
+    if (bytes > SIZE_MAX / 2)
+        return nullptr;
+    Block* block = kept_blocks.take(bytes);
+    if (block == nullptr)
+        block = map(bytes);
+    if (block == nullptr) {
+        unmap_all(kept_blocks.drop_all());
+        block = map(bytes);
+    }
+    if (block == nullptr)
+        return nullptr;
+    block->place = next_place(of);
+    return block->data();
+}
+
 } // namespace
 
 Scratch::Scratch(std::int64_t doubles) {
@@ -222,7 +240,7 @@ Scratch::Scratch(std::int64_t doubles) {
     void* data = nullptr;
     if (bytes < large_scratch)
         data = ::operator new(bytes, alignment);
-    else if (auto* const block = static_cast<char*>(take_large(bytes + to_line)))
+    else if (auto* const block = static_cast<char*>(take(bytes + to_line, scratches)))
         data = block + to_line;
     else
         throw std::bad_alloc();
@@ -236,20 +254,7 @@ void Scratch::Free::operator()(double* p) const {
         ::operator delete(p, alignment);
 }
 
-void* take_large(std::size_t bytes) {
-    if (bytes > SIZE_MAX / 2)
-        return nullptr;
-    Block* block = kept_blocks.take(bytes);
-    if (block != nullptr)
-        block->place = next_place();
-    else
-        block = map(bytes);
-    if (block == nullptr) {
-        unmap_all(kept_blocks.drop_all());
-        block = map(bytes);
-    }
-    return block == nullptr ? nullptr : block->data();
-}
+void* take_large(std::size_t bytes) { return take(bytes, results); }
 
 void give_back_large(void* data) { unmap_all(kept_blocks.keep(Block::of(data))); }
 

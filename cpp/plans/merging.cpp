@@ -12,14 +12,14 @@ namespace ropewalk {
 void merge(const Kernels& kernels, const Parts& parts, void* output, double* lse, int threads) {
     constexpr double task_elements = 1 << 16; // which are read
     const auto count = static_cast<std::int64_t>(parts.outputs.size());
-    // In float64, for rows of none may be of any width.
+    // As doubles: where there are no rows, they may be of any width.
     const double rows_read = static_cast<double>(parts.rows) * static_cast<double>(count);
     const auto width = static_cast<double>(std::max(parts.dim, std::int64_t{softmax_lanes}));
-    // To read two elements takes as long as to write one.
-    const double merged = rows_read * width * static_cast<double>(element_bytes(parts.type)) / 2;
-    const double weighed = 2 * rows_read * 4 * sizeof(double); // twice, as counted there
-    // Of all steps: to each the end of the one before would seem to begin a row of calls.
-    const Team all(merged + weighed, threads);
+    // To read two elements takes as long as to write one; halves take as long as float32.
+    const double merged = rows_read * width * (parts.type == Type::float64 ? 8 : 4) / 2;
+    const double weighed = rows_read * 4 * sizeof(double); // as softmax counts it
+    // Of the call: to each step the end of the one before would seem to begin a row of calls.
+    const Team all(std::max(merged, weighed), threads);
     const Softmax columns{
         Type::float64, {parts.rows}, count, 1.0, true, {parts.lses, {1}, parts.rows}, {}};
     const Scratch weights(count * parts.rows);
