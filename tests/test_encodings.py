@@ -247,8 +247,21 @@ def test_bits_do_not_depend_on_the_number_of_threads(
     assert len({by_threads(threads, fill).tobytes() for threads in (1, 2, 3, 8)}) == 1
 
 
-def test_bits_of_shift_matrices_do_not_depend_on_the_number_of_threads() -> None:
-    fill = partial(rw.shift_matrix, range(-40, 40), 64)
+@pytest.mark.parametrize("pairing", PAIRINGS)
+@pytest.mark.parametrize(("size", "dim"), [(80, 64), (5000, 6), (1, 1030)])
+def test_bits_of_shift_matrices_do_not_depend_on_the_number_of_threads(
+    size: int, dim: int, pairing: Pairing
+) -> None:
+    positions = range(-40, size - 40)
+    fill = partial(rw.shift_matrix, positions, dim, pairing=pairing)
+    matrices, phases = fill(), rw.phases(positions, dim)
+    sines, cosines = phases.imag, phases.real
+    i = np.arange(dim // 2)
+    upper, lower = (2 * i, 2 * i + 1) if pairing == "interleaved" else (i, i + dim // 2)
+    expected = np.zeros_like(matrices)
+    expected[:, upper, upper] = expected[:, lower, lower] = cosines
+    expected[:, upper, lower], expected[:, lower, upper] = sines, -sines
+    assert_same_bits(matrices, expected)
     assert len({by_threads(threads, fill).tobytes() for threads in (1, 2, 3, 8)}) == 1
 
 
@@ -394,6 +407,7 @@ def test_positions_in_fortran_order_keep_their_places() -> None:
 @pytest.mark.parametrize("positions", [[], range(0), range(5, 2), range(2**70, 2**70)], ids=str)
 def test_no_positions_make_no_rows(positions: Sequence[int]) -> None:
     assert rw.sinusoidal_encoding(positions, 6).shape == (0, 6)
+    assert rw.shift_matrix(positions, 1030).shape == (0, 1030, 1030)
 
 
 @pytest.mark.parametrize("step", [2**60, 10**30, -(10**30)], ids=str)

@@ -313,9 +313,12 @@ def test_threads_that_share_out_heads_inside_of_positions_turn_the_same_bits(
 
 
 @dtypes
-def test_bits_at_any_positions_do_not_depend_on_the_number_of_threads(dtype: str) -> None:
-    x = rows((700, 40), dtype)  # few, whose tables take long
-    positions = np.random.default_rng(1).integers(-(2**40), 2**40, 700)
+@pytest.mark.parametrize("shape", [(700, 40), (9, 50, 600), (70, 9, 128)], ids=str)
+def test_bits_at_any_positions_do_not_depend_on_the_number_of_threads(
+    shape: tuple[int, ...], dtype: str
+) -> None:
+    x = rows(shape, dtype)  # few rows, whose tables take long
+    positions = np.random.default_rng(1).integers(-(2**40), 2**40, shape[-2])
     turn = partial(rw.rotate, x, positions)
     assert len({by_threads(threads, turn).tobytes() for threads in (1, 2, 3)}) == 1
 

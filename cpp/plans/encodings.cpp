@@ -63,13 +63,13 @@ void fill_progression(const Filling& filling, Stores stores, int threads) {
 
 void fill_one_by_one(const Filling& filling, int threads) {
     const bool one_pair = filling.has_one_pair();
-    const bool in_stretches = !one_pair && may_have_stretches(filling.positions);
+    const bool in_stretches = !one_pair && has_stretches(filling.positions);
     if (in_stretches)
         filling.grouped->unit_rows(filling.precision()); // before tasks run
-    // Four tasks for each thread, of some rows each.
+    // Four tasks for each thread, of some rows each: of several blocks, where there may be some.
     const std::int64_t share = ceil_div(filling.table.rows, 4 * threads);
-    const auto task_rows =
-        std::clamp<std::int64_t>(share, 2 * block_rows, GroupedFrequencies::super_rows);
+    const std::int64_t least = one_pair || in_stretches ? 2 * block_rows : fewest_rows;
+    const auto task_rows = std::clamp<std::int64_t>(share, least, GroupedFrequencies::super_rows);
     run_fillings(filling, ceil_div(filling.table.rows, task_rows), threads,
                  [&](std::int64_t task, const Workspace& workspace) {
                      const std::int64_t begin = task * task_rows;
@@ -111,13 +111,17 @@ void fill_matrices(const Kernels& kernels, const Frequencies& frequencies,
     fill_table(kernels, frequencies, positions, factor, Type::float64, Layout::apart,
                {sines, cosines, pairs, positions.count, pairs}, Stores::cached, threads);
     const bool half = kind == Matrices::half;
-    const std::int64_t apart = half ? pairs : 1;          // of the two columns of a pair
+    const std::int64_t apart = half ? pairs : 1;          // of the two rows and columns of a pair
     const std::int64_t next = (half ? 1 : 2) * (dim + 1); // from pair to pair
     const double sign = upper == UpperSine::positive ? 1.0 : -1.0;
-    const auto fill_matrix = [&](std::int64_t row, int) {
+    const auto fill_pairs = [&](std::int64_t row, std::int64_t begin, std::int64_t end) {
         double* const matrix = matrices + row * dim * dim;
-        std::fill_n(matrix, dim * dim, 0.0);
-        for (std::int64_t pair = 0; pair < pairs; ++pair) {
+        if (half) {
+            std::fill(matrix + begin * dim, matrix + end * dim, 0.0);
+            std::fill(matrix + (pairs + begin) * dim, matrix + (pairs + end) * dim, 0.0);
+        } else
+            std::fill(matrix + 2 * begin * dim, matrix + 2 * end * dim, 0.0);
+        for (std::int64_t pair = begin; pair < end; ++pair) {
             const double sine = sign * sines[row * pairs + pair];
             double* const upper_left = matrix + pair * next;
             upper_left[0] = upper_left[apart * (dim + 1)] = cosines[row * pairs + pair];
@@ -126,7 +130,21 @@ void fill_matrices(const Kernels& kernels, const Frequencies& frequencies,
         }
     };
     const Team team(static_cast<double>(positions.count * dim * dim * 8), threads);
-    run_tasks(positions.count, team.threads(), Task(fill_matrix));
+    // Tasks of what the second cache holds; where rows are wide one a thread, for zeros that pass
+    // the cache by are written the faster.
+    constexpr std::int64_t near = std::int64_t{1} << 15, wide = 1024;
+    const std::int64_t all = positions.count * pairs;
+    const std::int64_t share = dim < wide ? near / (2 * dim) : ceil_div(all, team.threads());
+    const std::int64_t most = std::max<std::int64_t>(share, 1);
+    const auto fill_task = [&](std::int64_t task, int) {
+        const std::int64_t end = std::min((task + 1) * most, all);
+        for (std::int64_t at = task * most, first, last; at < end; at += last - first) {
+            first = at % pairs;
+            last = std::min(pairs, first + end - at);
+            fill_pairs(at / pairs, first, last);
+        }
+    };
+    run_tasks(ceil_div(all, most), team.threads(), Task(fill_task));
 }
 
 } // namespace ropewalk

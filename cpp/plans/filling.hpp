@@ -14,6 +14,9 @@ class Workspace;
 // To evaluate a pair at some position takes as long as to write so many bytes.
 inline constexpr std::int64_t evaluated_bytes = 64;
 
+// A task has so many rows at least, where they need none beside them.
+inline constexpr std::int64_t fewest_rows = 8;
+
 // As an Exact it writes what a kernel's rounding test leaves open.
 struct Filling : Exact {
     const Kernels& kernels;

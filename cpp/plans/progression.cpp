@@ -33,8 +33,15 @@ bool is_long_progression(const Positions& positions) {
            std::abs(positions.step) < longest_step;
 }
 
-bool may_have_stretches(const Positions& positions) {
-    return positions.in_array() && positions.axes == 1 && positions.count >= shortest_progression;
+bool has_stretches(const Positions& positions) {
+    if (!positions.in_array() || positions.axes > 1)
+        return false;
+    for (std::int64_t row = 0, length; row < positions.count; row += length) {
+        length = positions.stretch(row, positions.count);
+        if (length >= shortest_progression)
+            return true;
+    }
+    return false;
 }
 
 StepRows::StepRows(const GroupedFrequencies& grouped, std::int64_t step, Precision precision) {

@@ -14,8 +14,8 @@ inline constexpr std::int64_t shortest_of_other_steps = 2 * block_rows;
 // Whether rows at those positions are worth filling in blocks.
 bool is_long_progression(const Positions& positions);
 
-// Whether they may hold stretches that count upwards, as a batch of ranges does.
-bool may_have_stretches(const Positions& positions);
+// Whether they hold stretches that count upwards, as a batch of ranges does.
+bool has_stretches(const Positions& positions);
 
 // The rows that all blocks share, at multiples of a step; allocated here, so that tasks need not.
 class StepRows {

@@ -82,8 +82,9 @@ class MadeTables {
   public:
     // Of `pairs`, of which those of the filling move, and no more rows than `most` each.
     MadeTables(const Filling& whole, std::vector<OwnTable> tables, std::int64_t most,
-               std::int64_t pairs, Direction direction)
-        : whole_(whole), tables_(std::move(tables)), direction_(direction) {
+               std::int64_t pairs, Direction direction, bool in_stretches)
+        : whole_(whole), tables_(std::move(tables)), direction_(direction),
+          in_stretches_(in_stretches) {
         if (is_long_progression(whole.positions))
             steps_.emplace(*whole.grouped, whole.positions.step, whole.precision());
         else if (in_stretches_)
@@ -119,7 +120,7 @@ class MadeTables {
     const Filling& whole_;
     std::vector<OwnTable> tables_;
     Direction direction_;
-    bool in_stretches_ = may_have_stretches(whole_.positions);
+    bool in_stretches_;
     std::optional<StepRows> steps_; // where rows are filled in blocks
     std::vector<Workspace> workspaces_;
 };
@@ -201,15 +202,18 @@ void rotate(const Kernels& kernels, const Frequencies& frequencies, const Positi
     const int threads = team.threads();
     if (copies && direction == Direction::forwards)
         if (const auto table = kept_table(kernels, turning_by, rows, data))
-            return turn_all(turning, RotaryTasks(turning, 0, threads), threads,
+            return turn_all(turning, RotaryTasks(turning, threads), threads,
                             [&](Range own, int) { return table->from(own.begin); });
     const bool half = data.pairing == Pairing::half;
     const Filling whole(kernels, turning_by, rows, factor, table_type(data.type),
                         half ? Layout::apart : Layout::cosine_first,
                         {nullptr, nullptr, (half ? 1 : 2) * data.pairs, rows.count, moving});
-    const RotaryTasks tasks(turning, in_blocks ? Progression::rows_before(rows) : 0, threads);
+    const bool in_stretches = has_stretches(rows), one_by_one = !in_blocks && !in_stretches;
+    // To evaluate a row takes as long as to turn eight.
+    const RotaryTasks tasks(turning, threads, one_by_one ? fewest_rows : 2 * block_rows,
+                            one_by_one ? 32 : 8, in_blocks ? Progression::rows_before(rows) : 0);
     const MadeTables made(whole, own_tables(data, turning, tasks, threads), tasks.most_rows(),
-                          data.pairs, direction);
+                          data.pairs, direction, in_stretches);
     turn_all(turning, tasks, threads,
              [&](Range own, int worker) { return made.make(own, worker); });
 }
@@ -221,7 +225,7 @@ void rotate_by(const Kernels& kernels, const void* cosines, const void* sines,
         return;
     const Team team = team_for(turning, 0, most_threads);
     const int threads = team.threads();
-    const RotaryTasks tasks(turning, 0, threads);
+    const RotaryTasks tasks(turning, threads);
     const bool interleaved = data.pairing == Pairing::interleaved;
     const std::vector<OwnTable> tables =
         interleaved ? own_tables(data, turning, tasks, threads) : std::vector<OwnTable>{};

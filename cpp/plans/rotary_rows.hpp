@@ -240,16 +240,18 @@ class Turning {
     bool streamed_;
 };
 
-// Tasks of whole blocks of table rows, `before` of whose first block lie before the table, and of
-// part of what shares them: four for each of several threads, where there is enough. Otherwise data
-// are read in stretches as long as the second cache keeps their table beside what is turned.
+// Tasks of some table rows, multiples of `step`, `before` of the first of which lie before the
+// table, and of part of what shares them: four for each of several threads, where there is enough.
+// Otherwise data are read in stretches as long as the second cache keeps their table beside what is
+// turned.
 class RotaryTasks {
   public:
-    RotaryTasks(const Turning& turning, std::int64_t before, int threads)
+    RotaryTasks(const Turning& turning, int threads, std::int64_t step = fewest_rows,
+                std::int64_t least_share = 8, std::int64_t before = 0)
         : turning_(turning), before_(before) {
-        constexpr std::int64_t step = 2 * block_rows, longest = GroupedFrequencies::super_rows;
-        constexpr std::int64_t table_bytes = 1 << 18, task_bytes = 64 << 20, least_share = 8;
-        static_assert(longest % step == 0);
+        constexpr std::int64_t longest = GroupedFrequencies::super_rows;
+        constexpr std::int64_t table_bytes = 1 << 18, task_bytes = 64 << 20;
+        static_assert(longest % fewest_rows == 0 && longest % (2 * block_rows) == 0);
         const std::int64_t wanted = threads > 1 ? 4 * threads : 1;
         const std::int64_t steps = std::min(ceil_div(turning.own(), wanted * step),
                                             table_bytes / turning.table_bytes(step));
