@@ -99,7 +99,7 @@ def test_two_results_in_turn_begin_at_other_places_of_their_pages() -> None:
     del made[4], made[0]
     first, second = table(9 * ROWS), table(9 * ROWS)
     assert (first.ctypes.data - second.ctypes.data) % 4096 in range(512, 4096 - 512 + 1)
-    # And where calls take memory to work in: with the result four times.
+    # And where a call takes memory to work in: three threads do, four pieces with the result.
     x = np.ones((512, 512), np.float32)
     with rw.num_threads(3):
         first, second = rw.softmax(x, axis=0), rw.softmax(x, axis=0)

@@ -66,7 +66,7 @@ void fill_one_by_one(const Filling& filling, int threads) {
     const bool in_stretches = !one_pair && has_stretches(filling.positions);
     if (in_stretches)
         filling.grouped->unit_rows(filling.precision()); // before tasks run
-    // Four tasks for each thread, of some rows each: of several blocks, where there may be some.
+    // Four tasks for each thread, of some rows each, and of two blocks where rows may be in blocks.
     const std::int64_t share = ceil_div(filling.table.rows, 4 * threads);
     const std::int64_t least = one_pair || in_stretches ? 2 * block_rows : fewest_rows;
     const auto task_rows = std::clamp<std::int64_t>(share, least, GroupedFrequencies::super_rows);
