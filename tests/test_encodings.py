@@ -221,29 +221,32 @@ def test_the_encoding_of_minus_p_mirrors_any_frequency_and_fraction(dtype: str) 
 
 
 @st.composite
-def large_tables(draw: st.DrawFn) -> tuple[range | NDArray[Any], int, dict[str, Any]]:
+def large_tables(draw: st.DrawFn) -> tuple[range | NDArray[Any], dict[str, Any]]:
     """Tables that are large enough to be shared among threads: 512 KiB and more."""
     dim, chosen = draw(st.integers(4, 70)) * 2, draw(options)
+    chosen["frequencies"] = rw.frequencies.proportional(
+        dim, fraction=draw(st.floats(0.25, 1)), base=chosen.pop("base")
+    )
     bytes_of_a_row = dim * rw.sinusoidal_encoding(0, 2, dtype=chosen["dtype"]).itemsize
     rows = 2**19 // bytes_of_a_row + 1
     positions = draw(ranges(rows, rows + 3000))
     kind = draw(st.sampled_from(["in order", "rolled", "shuffled", "fractions"]))
     if kind == "rolled":
-        return np.roll(positions, draw(st.integers(1, rows))), dim, chosen
+        return np.roll(positions, draw(st.integers(1, rows))), chosen
     if kind == "shuffled":
-        return np.random.default_rng(rows).permutation(positions), dim, chosen
+        return np.random.default_rng(rows).permutation(positions), chosen
     if kind == "fractions":
-        return np.array(positions) / 8, dim, chosen
-    return positions, dim, chosen
+        return np.array(positions) / 8, chosen
+    return positions, chosen
 
 
 @settings(max_examples=50)
 @given(large_tables())
 def test_bits_do_not_depend_on_the_number_of_threads(
-    table: tuple[range | NDArray[Any], int, dict[str, Any]],
+    table: tuple[range | NDArray[Any], dict[str, Any]],
 ) -> None:
-    positions, dim, chosen = table
-    fill = partial(rw.sinusoidal_encoding, positions, dim, **chosen)
+    positions, chosen = table
+    fill = partial(rw.sinusoidal_encoding, positions, **chosen)
     assert len({by_threads(threads, fill).tobytes() for threads in (1, 2, 3, 8)}) == 1
 
 

@@ -83,6 +83,18 @@ void fill_one_by_one(const Filling& filling, int threads) {
                  });
 }
 
+// What does not move, up to `pairs`: a row for each task, which is copied.
+void fill_standing(const Filling& filling, std::int64_t pairs, int threads) {
+    const std::int64_t rows = filling.table.rows;
+    const std::int64_t share = ceil_div(rows, threads > 1 ? 4 * threads : 1);
+    const auto task_rows = std::max<std::int64_t>(share, block_rows);
+    const auto fill_task = [&](std::int64_t task, int) {
+        const std::int64_t begin = task * task_rows;
+        filling.fill_standing(begin, std::min(begin + task_rows, rows), pairs);
+    };
+    run_tasks(ceil_div(rows, task_rows), threads, Task(fill_task));
+}
+
 } // namespace
 
 void fill_table(const Kernels& kernels, const Frequencies& frequencies, const Positions& positions,
@@ -99,7 +111,8 @@ void fill_table(const Kernels& kernels, const Frequencies& frequencies, const Po
         fill_progression(filling, stores, team.threads());
     else
         fill_one_by_one(filling, team.threads());
-    filling.fill_standing(table.pairs);
+    if (moving.pairs < table.pairs)
+        fill_standing(filling, table.pairs, team.threads());
 }
 
 void fill_matrices(const Kernels& kernels, const Frequencies& frequencies,

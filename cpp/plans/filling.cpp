@@ -129,19 +129,19 @@ void Filling::fill_origin(std::int64_t row) const {
         fill_lanes(this, row, lane / group_pairs, 1U << lane % group_pairs);
 }
 
-void Filling::fill_standing(std::int64_t pairs) const {
-    if (table.pairs == pairs || table.rows == 0)
+void Filling::fill_standing(std::int64_t begin, std::int64_t end, std::int64_t pairs) const {
+    if (table.pairs == pairs || begin == end)
         return;
     const SineCosine standing{{0.0, 0.0}, {factor, 0.0}};
     for (std::int64_t pair = table.pairs; pair < pairs; ++pair)
-        fill_lane(standing, 0, pair);
-    const std::int64_t begin = table.pairs * pair_bytes();
+        fill_lane(standing, begin, pair);
     const std::int64_t row_bytes = table.row_stride * element_bytes(type);
+    const std::int64_t before = begin * row_bytes + table.pairs * pair_bytes();
     const auto repeat = [&](void* first_row) {
-        auto* const from = static_cast<char*>(first_row) + begin;
-        for (std::int64_t row = 1; row < table.rows; ++row)
+        auto* const from = static_cast<char*>(first_row) + before;
+        for (std::int64_t row = 1; row < end - begin; ++row)
             std::memcpy(from + row * row_bytes, from,
-                        static_cast<std::size_t>(pairs * pair_bytes() - begin));
+                        static_cast<std::size_t>((pairs - table.pairs) * pair_bytes()));
     };
     repeat(table.first);
     if (layout == Layout::apart)

@@ -53,8 +53,8 @@ struct Filling : Exact {
     void fill_pair(std::int64_t begin, std::int64_t end) const;
     // One row from its values, whose groups are `stride` doubles apart.
     void fill_row(const double* values, std::int64_t stride, std::int64_t row, Stores stores) const;
-    // The pairs of all rows from those of the table on, up to `pairs`, which do not move.
-    void fill_standing(std::int64_t pairs) const;
+    // The pairs of rows from those of the table on, up to `pairs`, which do not move.
+    void fill_standing(std::int64_t begin, std::int64_t end, std::int64_t pairs) const;
 
   private:
     bool is_origin(std::int64_t row) const;

@@ -92,7 +92,7 @@ class MadeTables {
         workspaces_.reserve(tables_.size());
         for (const OwnTable& mine : tables_) {
             workspaces_.emplace_back(whole);
-            part(mine, {0, most}).fill_standing(pairs);
+            part(mine, {0, most}).fill_standing(0, most, pairs);
         }
     }
 

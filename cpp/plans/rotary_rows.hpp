@@ -262,6 +262,7 @@ class RotaryTasks {
                      task_bytes / (turning.row_bytes() * rows));
         share_ = std::min(std::max(share, least_share), turning.shared());
         shares_ = ceil_div(turning.shared(), share_);
+        share_ = ceil_div(turning.shared(), shares_); // alike
     }
 
     std::int64_t count() const { return ceil_div(before_ + turning_.own(), rows_) * shares_; }
