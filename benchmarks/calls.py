@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 import ropewalk as rw
-from benchmarks import table
+from benchmarks import rotary, softmax, table
 from benchmarks.attention import check_rows, contenders, inputs
 from benchmarks.figures import Array, Call, Figure
 from benchmarks.measure import Bench, Limit, check, rows, settle
@@ -102,18 +102,19 @@ def neighbour(bench: Bench) -> Iterator[Figure]:
 
 def between(bench: Bench) -> Iterator[Figure]:
     """Our calls between a millisecond of other work and the next, over the same on one thread."""
-    matrix, sums = (
-        rows(64, 64),
-        np.empty((64, 64), np.float32),
-    )  # which NumPy's one thread multiplies
+    matrix = rows(64, 64)  # which NumPy multiplies on one thread
+    sums = np.empty_like(matrix)
     calls: dict[tuple[str, int], Call] = {}
     for kib in bench.of([128, 512, 2048], [128]):
         data = rows(8, 2 * kib, 16)
         out = np.empty_like(data)
-        calls["softmax", kib] = partial(rw.softmax, data, out=out)
-        calls["rotation", kib] = partial(rw.rotate, data, out=out)
-        query, (key, value) = rows(8, 1, 64), rows(2, 8, kib // 4, 64)
-        calls["decoding", kib] = partial(rw.attention, query, key, value)
+        weigh = calls["softmax", kib] = partial(rw.softmax, data, out=out)
+        check(weigh(), softmax.formula(data.astype(np.float64)), softmax.SHARE)
+        turn = calls["rotation", kib] = partial(rw.rotate, data, out=out)
+        rotary.check_rows(data, turn(), "interleaved")
+        arrays = [rows(8, 1, 64), *rows(2, 8, kib // 4, 64)]
+        decode = calls["decoding", kib] = partial(rw.attention, *arrays)
+        check_rows(arrays, decode())
     for (name, kib), call in calls.items():
         samples: dict[int, list[float]] = {bench.threads: [], 1: []}
         for _ in bench.of(range(101), range(11)):

@@ -28,10 +28,11 @@ def queries(mebibytes: float, dtype: str = "float32") -> Array:
 
 def check_rows(x: Array, turned: Array, pairing: Pairing) -> None:
     """Compare some rows with the formula in float64."""
-    frequencies = 10000.0 ** (-2.0 * np.arange(DIM // 2) / DIM)
+    dim = x.shape[-1]
+    frequencies = 10000.0 ** (-2.0 * np.arange(dim // 2) / dim)
     half = pairing == "half"
-    first = slice(0, DIM // 2) if half else slice(0, None, 2)
-    second = slice(DIM // 2, None) if half else slice(1, None, 2)
+    first = slice(0, dim // 2) if half else slice(0, None, 2)
+    second = slice(dim // 2, None) if half else slice(1, None, 2)
     for row in np.linspace(0, x.shape[1] - 1, 7, dtype=int):
         wide, angles = x[:, row].astype(np.float64), row * frequencies
         a, b = wide[:, first], wide[:, second]

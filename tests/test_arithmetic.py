@@ -55,6 +55,7 @@ CALLS: dict[str, Callable[[], Any]] = {
         range(300), frequencies=rw.frequencies.from_radians([2.0**-60, 0.3])
     ),
     "matrices": partial(rw.rotation_matrix, range(100), 32),
+    "blocks of matrices": partial(rw.rotation_blocks, range(100), 32),
     "rotation of subnormals": partial(rw.rotate, SMALL),
     "rotation of few": partial(rw.rotate, SMALL[:2]),
     "rotation by tables": partial(rw.rotate_by, SMALL, *TABLES),

@@ -19,7 +19,7 @@ from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
-from benchmarks import attention, decode, measure, rotary
+from benchmarks import attention, calls, decode, measure, rotary
 from benchmarks.__main__ import limited
 from benchmarks.figures import Figure, as_table
 from benchmarks.measure import Bench, check, interleaved, others_run, settle, warm
@@ -174,6 +174,9 @@ WRONG: dict[str, tuple[Callable[[Bench], Any], str, Callable[..., bool]]] = {
         "attention",
         lambda *_, **options: "precision" not in options,
     ),
+    "softmax between others' work": (calls.between, "softmax", lambda *_, **__: True),
+    "rotation between others' work": (calls.between, "rotate", lambda *_, **__: True),
+    "decoding between others' work": (calls.between, "attention", lambda *_, **__: True),
 }
 
 

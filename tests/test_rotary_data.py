@@ -387,7 +387,7 @@ def test_pairs_whose_axes_cancel_turn_by_0() -> None:
 
 
 @pairings
-def test_no_zero_of_a_standing_pair_has_a_sign(pairing: Pairing) -> None:
+def test_zeros_of_a_standing_pair_have_the_same_signs_in_every_row(pairing: Pairing) -> None:
     moving = rw.frequencies.from_radians([1.0, 0.0])
     frequencies = with_factor(moving, 2.0)
     x = np.full((8000, 4), -0.0, np.float32)

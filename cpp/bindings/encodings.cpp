@@ -105,19 +105,28 @@ void fill_tables(const Frequencies& frequencies, const py::object& positions, py
     });
 }
 
-// upper_sine: whether the sine above the diagonal is positive.
-void fill_pair_matrices(const Frequencies& frequencies, const py::object& positions, py::array& out,
-                        bool interleaved, bool upper_sine, double factor, int threads) {
+void fill_all(const Frequencies& frequencies, const py::object& positions, py::array& out,
+              Matrices kind, UpperSine upper, double factor, int threads) {
     const Positions rows = positions_of(positions, frequencies.axes());
     const std::int64_t pairs = frequencies.pairs();
-    check_out(out, times(rows.count, times(2 * pairs, 2 * pairs)));
+    check_out(out, times(rows.count, times(2 * pairs, kind == Matrices::blocks ? 2 : 2 * pairs)));
     require(type_of(out) == Type::float64, "out of float64");
     auto* const matrices = static_cast<double*>(out.mutable_data());
-    const Matrices kind = interleaved ? Matrices::interleaved : Matrices::half;
-    const UpperSine upper = upper_sine ? UpperSine::positive : UpperSine::negative;
     run_unlocked([&] {
         fill_matrices(*chosen_kernels, frequencies, rows, factor, kind, upper, matrices, threads);
     });
+}
+
+// upper_sine: whether the sine above the diagonal is positive.
+void fill_pair_matrices(const Frequencies& frequencies, const py::object& positions, py::array& out,
+                        bool interleaved, bool upper_sine, double factor, int threads) {
+    fill_all(frequencies, positions, out, interleaved ? Matrices::interleaved : Matrices::half,
+             upper_sine ? UpperSine::positive : UpperSine::negative, factor, threads);
+}
+
+void fill_blocks(const Frequencies& frequencies, const py::object& positions, py::array& out,
+                 double factor, int threads) {
+    fill_all(frequencies, positions, out, Matrices::blocks, UpperSine::negative, factor, threads);
 }
 
 } // namespace
@@ -130,6 +139,7 @@ void register_encodings(py::module_& m) {
     m.def("encode_plainly", &encode_plainly);
     m.def("fill_tables", &fill_tables);
     m.def("fill_matrices", &fill_pair_matrices);
+    m.def("fill_blocks", &fill_blocks);
 }
 
 } // namespace ropewalk

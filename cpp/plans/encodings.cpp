@@ -123,31 +123,33 @@ void fill_matrices(const Kernels& kernels, const Frequencies& frequencies,
     double *const sines = tables.data(), *const cosines = sines + positions.count * pairs;
     fill_table(kernels, frequencies, positions, factor, Type::float64, Layout::apart,
                {sines, cosines, pairs, positions.count, pairs}, Stores::cached, threads);
-    const bool half = kind == Matrices::half;
-    const std::int64_t apart = half ? pairs : 1;          // of the two rows and columns of a pair
-    const std::int64_t next = (half ? 1 : 2) * (dim + 1); // from pair to pair
+    const bool half = kind == Matrices::half, alone = kind == Matrices::blocks;
+    const std::int64_t line = alone ? 2 : dim;   // from row to row
+    const std::int64_t size = 2 * line;          // of the rows of a pair
+    const std::int64_t apart = half ? pairs : 1; // the two rows and columns of a pair
+    const std::int64_t next = half ? dim + 1 : size + (alone ? 0 : 2); // from pair to pair
     const double sign = upper == UpperSine::positive ? 1.0 : -1.0;
     const auto fill_pairs = [&](std::int64_t row, std::int64_t begin, std::int64_t end) {
-        double* const matrix = matrices + row * dim * dim;
+        double* const matrix = matrices + row * pairs * size;
         if (half) {
             std::fill(matrix + begin * dim, matrix + end * dim, 0.0);
             std::fill(matrix + (pairs + begin) * dim, matrix + (pairs + end) * dim, 0.0);
-        } else
-            std::fill(matrix + 2 * begin * dim, matrix + 2 * end * dim, 0.0);
+        } else if (!alone)
+            std::fill(matrix + begin * size, matrix + end * size, 0.0);
         for (std::int64_t pair = begin; pair < end; ++pair) {
             const double sine = sign * sines[row * pairs + pair];
             double* const upper_left = matrix + pair * next;
-            upper_left[0] = upper_left[apart * (dim + 1)] = cosines[row * pairs + pair];
+            upper_left[0] = upper_left[apart * (line + 1)] = cosines[row * pairs + pair];
             upper_left[apart] = sine;
-            upper_left[apart * dim] = -sine;
+            upper_left[apart * line] = -sine;
         }
     };
-    const Team team(static_cast<double>(positions.count * dim * dim * 8), threads);
+    const Team team(static_cast<double>(positions.count * pairs * size * 8), threads);
     // Tasks of what the second cache holds; where rows are wide one a thread, for zeros that pass
     // the cache by are written the faster.
     constexpr std::int64_t near = std::int64_t{1} << 15, wide = 1024;
     const std::int64_t all = positions.count * pairs;
-    const std::int64_t share = dim < wide ? near / (2 * dim) : ceil_div(all, team.threads());
+    const std::int64_t share = line < wide ? near / size : ceil_div(all, team.threads());
     const std::int64_t most = std::max<std::int64_t>(share, 1);
     const auto fill_task = [&](std::int64_t task, int) {
         const std::int64_t end = std::min((task + 1) * most, all);

@@ -144,6 +144,14 @@ def fill_matrices(
     threads: int,
     /,
 ) -> None: ...
+def fill_blocks(
+    turns: Turns,
+    positions: range | NDArray[Any],
+    out: NDArray[Any],
+    factor: float,
+    threads: int,
+    /,
+) -> None: ...
 def rotate(
     turns: Turns,
     positions: range | NDArray[Any],

@@ -131,10 +131,7 @@ def rotation_blocks(
     turning = given_or_standard(dim, base, frequencies)
     rows, shape = _arrays.positions("positions", positions, turning.axes)
     result = _results.empty((*shape, len(turning), 2, 2))
-    turned = phases(rows, frequencies=turning).reshape(result.shape[:-2])
-    result[..., 0, 0] = result[..., 1, 1] = turned.real
-    result[..., 1, 0] = turned.imag
-    result[..., 0, 1] = -turned.imag
+    _core.fill_blocks(turning._turns, rows, result, turning.attention_factor, get_num_threads())
     return result
 
 
