@@ -388,6 +388,22 @@ def test_the_data_file_is_sorted(part: str) -> None:
     assert list(FAMILIES[part]) == sorted(FAMILIES[part])
 
 
+# Read in the code of transformers, modeling_*.py and modular_*.py of each or of what they inherit:
+# it takes x[..., ::2] and x[..., 1::2], or views pairs as complex numbers or as rows of two.
+NEIGHBOURS = {
+    *("axk1", "axk2", "blt_global_transformer", "blt_local_decoder", "blt_local_encoder"),
+    *("blt_patcher", "codegen", "cohere", "cohere2", "cohere2_moe", "deepseek_v2", "deepseek_v3"),
+    *("deepseek_v32", "ernie4_5", "ernie4_5_moe", "glm", "glm4", "glm4_moe_lite", "glm4v_text"),
+    *("glm_moe_dsa", "glm_ocr_text", "gptj", "helium", "llama4_text", "longcat_flash", "mistral4"),
+    *("moonshine", "openai_privacy_filter", "pe_audio_encoder", "roformer", "youtu"),
+}
+
+
+def test_families_pair_neighbours_whose_code_does() -> None:
+    families = FAMILIES["families"].items()
+    assert {name for name, family in families if family["pairing"] == "interleaved"} == NEIGHBOURS
+
+
 KINDS: dict[str, Any] = {
     "pairing": {"half", "interleaved"},
     "alpha": bool,

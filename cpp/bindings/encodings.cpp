@@ -105,8 +105,8 @@ void fill_tables(const Frequencies& frequencies, const py::object& positions, py
     });
 }
 
-void fill_all(const Frequencies& frequencies, const py::object& positions, py::array& out,
-              Matrices kind, UpperSine upper, double factor, int threads) {
+void fill_kind(const Frequencies& frequencies, const py::object& positions, py::array& out,
+               Matrices kind, UpperSine upper, double factor, int threads) {
     const Positions rows = positions_of(positions, frequencies.axes());
     const std::int64_t pairs = frequencies.pairs();
     check_out(out, times(rows.count, times(2 * pairs, kind == Matrices::blocks ? 2 : 2 * pairs)));
@@ -120,13 +120,13 @@ void fill_all(const Frequencies& frequencies, const py::object& positions, py::a
 // upper_sine: whether the sine above the diagonal is positive.
 void fill_pair_matrices(const Frequencies& frequencies, const py::object& positions, py::array& out,
                         bool interleaved, bool upper_sine, double factor, int threads) {
-    fill_all(frequencies, positions, out, interleaved ? Matrices::interleaved : Matrices::half,
-             upper_sine ? UpperSine::positive : UpperSine::negative, factor, threads);
+    fill_kind(frequencies, positions, out, interleaved ? Matrices::interleaved : Matrices::half,
+              upper_sine ? UpperSine::positive : UpperSine::negative, factor, threads);
 }
 
 void fill_blocks(const Frequencies& frequencies, const py::object& positions, py::array& out,
                  double factor, int threads) {
-    fill_all(frequencies, positions, out, Matrices::blocks, UpperSine::negative, factor, threads);
+    fill_kind(frequencies, positions, out, Matrices::blocks, UpperSine::negative, factor, threads);
 }
 
 } // namespace

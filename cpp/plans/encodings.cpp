@@ -67,9 +67,14 @@ void fill_one_by_one(const Filling& filling, int threads) {
     if (in_stretches)
         filling.grouped->unit_rows(filling.precision()); // before tasks run
     // Four tasks for each thread, of some rows each, and of two blocks where rows may be in blocks.
+    // More where they would take long, for a signal is looked for between some of them. A pair in
+    // stretches takes an eighth.
     const std::int64_t share = ceil_div(filling.table.rows, 4 * threads);
     const std::int64_t least = one_pair || in_stretches ? 2 * block_rows : fewest_rows;
-    const auto task_rows = std::clamp<std::int64_t>(share, least, GroupedFrequencies::super_rows);
+    const std::int64_t most_pairs = std::int64_t{1} << (in_stretches ? 19 : 16);
+    const std::int64_t most =
+        std::min(most_pairs / filling.table.pairs, GroupedFrequencies::super_rows);
+    const std::int64_t task_rows = std::max(std::min(share, most), least);
     run_fillings(filling, ceil_div(filling.table.rows, task_rows), threads,
                  [&](std::int64_t task, const Workspace& workspace) {
                      const std::int64_t begin = task * task_rows;
@@ -85,9 +90,11 @@ void fill_one_by_one(const Filling& filling, int threads) {
 
 // What does not move, up to `pairs`: a row for each task, which is copied.
 void fill_standing(const Filling& filling, std::int64_t pairs, int threads) {
+    constexpr std::int64_t most_pairs = std::int64_t{1} << 23;
     const std::int64_t rows = filling.table.rows;
     const std::int64_t share = ceil_div(rows, threads > 1 ? 4 * threads : 1);
-    const auto task_rows = std::max<std::int64_t>(share, block_rows);
+    const std::int64_t most = most_pairs / (pairs - filling.table.pairs);
+    const std::int64_t task_rows = std::max<std::int64_t>(std::min(share, most), block_rows);
     const auto fill_task = [&](std::int64_t task, int) {
         const std::int64_t begin = task * task_rows;
         filling.fill_standing(begin, std::min(begin + task_rows, rows), pairs);
@@ -109,7 +116,7 @@ void fill_table(const Kernels& kernels, const Frequencies& frequencies, const Po
     const Team team(static_cast<double>(table.rows * table.pairs * bytes), threads);
     if (in_blocks)
         fill_progression(filling, stores, team.threads());
-    else
+    else if (moving.pairs > 0)
         fill_one_by_one(filling, team.threads());
     if (moving.pairs < table.pairs)
         fill_standing(filling, table.pairs, team.threads());
@@ -123,18 +130,18 @@ void fill_matrices(const Kernels& kernels, const Frequencies& frequencies,
     double *const sines = tables.data(), *const cosines = sines + positions.count * pairs;
     fill_table(kernels, frequencies, positions, factor, Type::float64, Layout::apart,
                {sines, cosines, pairs, positions.count, pairs}, Stores::cached, threads);
-    const bool half = kind == Matrices::half, alone = kind == Matrices::blocks;
-    const std::int64_t line = alone ? 2 : dim;   // from row to row
+    const bool half = kind == Matrices::half, blocks = kind == Matrices::blocks;
+    const std::int64_t line = blocks ? 2 : dim;  // from row to row
     const std::int64_t size = 2 * line;          // of the rows of a pair
     const std::int64_t apart = half ? pairs : 1; // the two rows and columns of a pair
-    const std::int64_t next = half ? dim + 1 : size + (alone ? 0 : 2); // from pair to pair
+    const std::int64_t next = half ? dim + 1 : size + (blocks ? 0 : 2); // from pair to pair
     const double sign = upper == UpperSine::positive ? 1.0 : -1.0;
     const auto fill_pairs = [&](std::int64_t row, std::int64_t begin, std::int64_t end) {
         double* const matrix = matrices + row * pairs * size;
         if (half) {
             std::fill(matrix + begin * dim, matrix + end * dim, 0.0);
             std::fill(matrix + (pairs + begin) * dim, matrix + (pairs + end) * dim, 0.0);
-        } else if (!alone)
+        } else if (!blocks)
             std::fill(matrix + begin * size, matrix + end * size, 0.0);
         for (std::int64_t pair = begin; pair < end; ++pair) {
             const double sine = sign * sines[row * pairs + pair];

@@ -130,7 +130,7 @@ void Filling::fill_origin(std::int64_t row) const {
 }
 
 void Filling::fill_standing(std::int64_t begin, std::int64_t end, std::int64_t pairs) const {
-    if (table.pairs == pairs || begin == end)
+    if (table.pairs == pairs)
         return;
     const SineCosine standing{{0.0, 0.0}, {factor, 0.0}};
     for (std::int64_t pair = table.pairs; pair < pairs; ++pair)

@@ -53,7 +53,8 @@ struct Filling : Exact {
     void fill_pair(std::int64_t begin, std::int64_t end) const;
     // One row from its values, whose groups are `stride` doubles apart.
     void fill_row(const double* values, std::int64_t stride, std::int64_t row, Stores stores) const;
-    // The pairs of rows from those of the table on, up to `pairs`, which do not move.
+    // Of rows begin .. end - 1 the pairs from those of the table on, up to `pairs`, which do not
+    // move.
     void fill_standing(std::int64_t begin, std::int64_t end, std::int64_t pairs) const;
 
   private:

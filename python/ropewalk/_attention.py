@@ -285,7 +285,8 @@ def attention_weights(
 
     Notes
     -----
-    Computed as `attention` does, and as exact.
+    Computed as `attention` does, and as exact: where in float32, a weight below 2**-100 of the
+    largest is 0, which `softmax` keeps.
 
     References
     ----------

@@ -98,6 +98,7 @@ READ: dict[str, dict[str, Any]] = {
 
 NOT_RUN = "its attention could not be run by itself, so its pairing was not measured"
 REFUSED: dict[str, str] = {
+    "bailing_hybrid": "some of its models have layers that rotate in another way",
     "blt": "it has four transformers, each with frequencies of its own",
     "clvp": "it rotates the values as well",
     "clvp_encoder": "it rotates the values as well",
@@ -116,6 +117,7 @@ REFUSED: dict[str, str] = {
     "moshi_depth": NOT_RUN,
     "muse_glimmer_assistant": NOT_RUN,
     "nanochat": "it turns by minus the angle",
+    "qwen2_5_omni_dit": "it rotates the first head alone",
     "qwen4_exp_text": NOT_RUN,
     "wav2vec2-bert": "its rotary embedding is one of several kinds",
     "wav2vec2-conformer": "its rotary embedding is one of several kinds",
