@@ -115,8 +115,8 @@ def rotary_from_config(
     config : mapping
         What ``json.load`` makes of config.json, in its old or its new spelling: `rope_scaling` with
         `rope_theta`, or `rope_parameters`; for several modalities what `text_config` says, and
-        where the part about text is elsewhere, that part. Where
-        `rope_interleave` is true or false, it says the pairing; otherwise `model_type` does.
+        where the part about text is elsewhere, that part. The pairing is that of `model_type`;
+        `rope_interleave`, true or false, says it where the family asks that, or is not known.
     layer_type : str, optional
         Which of the layers is meant ("full_attention", "sliding_attention" ...; "scaled" or
         "unscaled" where there is a list `rope_scaling_layers`), where the model has several
@@ -261,7 +261,11 @@ def _text_and_family(config: Any) -> tuple[Mapping[str, Any], dict[str, Any]]:
     interleaved = text.get("rope_interleave")
     if interleaved is not None:
         refuse_other("rope_interleave", interleaved, bool)
-        family["pairing"] = "interleaved" if interleaved else "half"
+        pairing = "interleaved" if interleaved else "half"
+        if measured and pairing != measured["pairing"] and "switched" not in measured:
+            msg = f"rope_interleave must not be {interleaved} in {model_type!r}"
+            raise ValueError(msg)
+        family["pairing"] = pairing
     if "pairing" not in family:
         msg = (
             f"model_type {model_type!r} is not known, so neither is its pairing; "
