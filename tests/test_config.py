@@ -173,11 +173,12 @@ def test_an_unknown_family_may_say_its_pairing() -> None:
         assert found["frequencies"] == rw.frequencies.standard(16)
 
 
-def test_the_configuration_may_contradict_its_family_on_the_pairing_where_that_asks() -> None:
+def test_the_configuration_may_contradict_its_family_on_the_pairing_where_that_reads_it() -> None:
     config = config_of("DeepSeek-V3")
     assert rw.rotary_from_config(config | {"rope_interleave": False})["pairing"] == "half"
     assert rw.rotary_from_config(LLAMA | {"rope_interleave": False})["pairing"] == "half"
-    refused(LLAMA | {"rope_interleave": True}, "rope_interleave must not be True in 'llama'")
+    message = "rope_interleave must be False for 'llama', whose code does not read it, got True"
+    refused(LLAMA | {"rope_interleave": True}, message)
 
 
 def test_yarn_without_a_factor_takes_the_quotient_of_the_lengths() -> None:
@@ -409,7 +410,7 @@ def test_families_pair_neighbours_whose_code_does() -> None:
 KINDS: dict[str, Any] = {
     "pairing": {"half", "interleaved"},
     "alpha": bool,
-    "switched": bool,
+    "reads_rope_interleave": bool,
     "axes": {"chunked", "interleaved"},
     "output": {"halves"},
     "part": {"last"},

@@ -260,9 +260,7 @@ class RotaryTasks {
         const std::int64_t share =
             std::min(ceil_div(turning.shared() * ceil_div(turning.own(), rows_), wanted),
                      task_bytes / (turning.row_bytes() * rows));
-        const std::int64_t most = std::min(std::max(share, least_share), turning.shared());
-        const std::int64_t alike = ceil_div(turning.shared(), ceil_div(turning.shared(), most));
-        share_ = std::min(4 * ceil_div(alike, 4), most); // copies are turned four at a time
+        share_ = std::min(std::max(share, least_share), turning.shared());
         shares_ = ceil_div(turning.shared(), share_);
     }
 

@@ -116,7 +116,7 @@ def rotary_from_config(
         What ``json.load`` makes of config.json, in its old or its new spelling: `rope_scaling` with
         `rope_theta`, or `rope_parameters`; for several modalities what `text_config` says, and
         where the part about text is elsewhere, that part. The pairing is that of `model_type`;
-        `rope_interleave`, true or false, says it where the family asks that, or is not known.
+        `rope_interleave`, true or false, says it where the family reads that, or is not known.
     layer_type : str, optional
         Which of the layers is meant ("full_attention", "sliding_attention" ...; "scaled" or
         "unscaled" where there is a list `rope_scaling_layers`), where the model has several
@@ -262,8 +262,11 @@ def _text_and_family(config: Any) -> tuple[Mapping[str, Any], dict[str, Any]]:
     if interleaved is not None:
         refuse_other("rope_interleave", interleaved, bool)
         pairing = "interleaved" if interleaved else "half"
-        if measured and pairing != measured["pairing"] and "switched" not in measured:
-            msg = f"rope_interleave must not be {interleaved} in {model_type!r}"
+        if measured and pairing != measured["pairing"] and "reads_rope_interleave" not in measured:
+            msg = (
+                f"rope_interleave must be {not interleaved} for {model_type!r}, "
+                f"whose code does not read it, got {interleaved}"
+            )
             raise ValueError(msg)
         family["pairing"] = pairing
     if "pairing" not in family:

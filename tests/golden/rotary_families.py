@@ -131,18 +131,18 @@ SAME = {"kimi_k2": "deepseek_v3"}
 # What default configurations do not show: fractions and bases that stand outside of the parameters
 # of a layer type (configurations and code published with MiMo-V2-Flash and Step-3.5-Flash), full
 # layers that do not rotate (configuration_muse_*.py), what Hunyuan's code reads of dynamic NTK,
-# layers of Gated DeltaNet, and families whose code asks rope_interleave (modeling_*.py).
+# layers of Gated DeltaNet, and families whose code reads rope_interleave (modeling_*.py).
 MORE: dict[str, dict[str, Any]] = {
-    "axk1": {"switched": True},
-    "deepseek_v3": {"switched": True},
-    "glm4_moe_lite": {"switched": True},
+    "axk1": {"reads_rope_interleave": True},
+    "deepseek_v3": {"reads_rope_interleave": True},
+    "glm4_moe_lite": {"reads_rope_interleave": True},
     "hunyuan_v1_dense": {"alpha": True},
     "hunyuan_v1_moe": {"alpha": True},
     "mimo_v2_flash": {
         "partial_rotary_factor": 0.334,
         "base_keys": {"full_attention": "rope_theta", "sliding_attention": "swa_rope_theta"},
     },
-    "mistral4": {"switched": True},
+    "mistral4": {"reads_rope_interleave": True},
     "muse_glimmer_text": {"unrotated": ["full_attention"]},
     "muse_spark_text": {"unrotated": ["full_attention"]},
     "step3p5": {
@@ -156,7 +156,7 @@ MORE: dict[str, dict[str, Any]] = {
     "qwen3_5_moe_text": {"unrotated": ["linear_attention"]},
     "qwen3_5_text": {"unrotated": ["linear_attention"]},
     "qwen3_next": {"unrotated": ["linear_attention"]},
-    "youtu": {"switched": True},
+    "youtu": {"reads_rope_interleave": True},
 }
 
 
