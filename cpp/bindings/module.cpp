@@ -3,7 +3,6 @@
 #include <string>
 
 #if defined(__unix__) || defined(__APPLE__)
-#include <cxxabi.h>
 #include <pthread.h>
 #include <unistd.h>
 #endif
@@ -76,10 +75,11 @@ bool signalled() {
 void take_lock(PyThreadState* state) {
 #if defined(__GLIBCXX__) && defined(__linux__)
     // Before 3.14 Python ends a daemon thread that comes too late by unwinding its stack, whose
-    // destructors would give up references without the lock.
+    // destructors would give up references without the lock. Its type, abi::__forced_unwind, is
+    // not named, as GCC then binds a reference to no object.
     try {
         PyEval_RestoreThread(state);
-    } catch (const abi::__forced_unwind&) {
+    } catch (...) {
         for (;;)
             pause();
     }
