@@ -364,7 +364,7 @@ Pool& pool() {
 } // namespace
 
 bool Interruption::stops(int worker) {
-    if (worker == 0 && ++asked_ >= questions) {
+    if (worker == 0 && ++asked_ >= questions_) {
         asked_ = 0;
         look();
     }
@@ -378,8 +378,11 @@ void Interruption::look() {
     if (now < next)
         return;
     next_ = now + interval;
-    if (next != Clock::time_point{})
-        stopped_.store(signalled(), std::memory_order_relaxed);
+    if (next == Clock::time_point{})
+        return;
+    if (now > next + interval) // the tasks are large
+        questions_ = 1;
+    stopped_.store(signalled(), std::memory_order_relaxed);
 }
 
 void run_tasks(std::int64_t count, int threads, Task task, Interruption& interruption,

@@ -29,10 +29,9 @@ class Interruption {
 
   private:
     using Clock = std::chrono::steady_clock;
-    // That many questions are one look at the clock, which takes a moment among small tasks.
-    static constexpr int questions = 8;
-
     std::atomic<bool> stopped_{false};
+    // So many questions are one look at the clock, which takes a moment among small tasks.
+    int questions_ = 8;
     int asked_ = 0;
     Clock::time_point next_{}; // once it has been looked at
 };

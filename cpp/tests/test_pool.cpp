@@ -93,6 +93,25 @@ void check_interrupted_calls() {
     check_one_call(97, 3);
 }
 
+// Large tasks look at the clock one by one, once that is known: at every eighth, the second time
+// that signals are looked for would be after 24.
+void check_interrupted_large_tasks() {
+    static int asked;
+    asked = 0;
+    ropewalk::Interruption::signalled = [] { return ++asked == 2; };
+    int runs = 0;
+    const auto wait = [&](std::int64_t, int) {
+        ++runs;
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    };
+    ropewalk::run_tasks(100, 1, ropewalk::Task(wait));
+    ropewalk::Interruption::signalled = nullptr;
+    if (runs > 19) {
+        std::printf("%d large tasks ran until signals were looked for twice\n", runs);
+        ++failures;
+    }
+}
+
 // A caller who waits for others looks for signals as often as one who works. Nothing is locked
 // meanwhile: what a signal calls may call again.
 void check_a_waiting_caller() {
@@ -256,6 +275,7 @@ int main() {
     check_processors(20, std::chrono::milliseconds(2));
     check_beside_a_spinning_thread();
     check_interrupted_calls();
+    check_interrupted_large_tasks();
     check_a_waiting_caller();
     std::vector<std::thread> callers;
     for (int i = 0; i < 4; ++i)
