@@ -120,12 +120,30 @@ def test_axes_may_lie_in_any_order(order: tuple[int, ...], pairing: Pairing) -> 
 
 
 @pairings
-@pytest.mark.parametrize("dtype", ["float32", "float16"])
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
 def test_data_from_far_have_the_bits_of_near_ones(dtype: str, pairing: Pairing) -> None:
     x = rows((8, 4096, 128), dtype)  # 16 and 8 MiB
     expected = np.stack([rw.rotate(head, pairing=pairing) for head in x])
     assert_same_bits(rw.rotate(x, pairing=pairing, out=np.empty_like(x)), expected)
     assert_same_bits(rw.rotate(x, pairing=pairing, out=x), expected)
+
+
+@pairings
+@dtypes
+@pytest.mark.parametrize("width", [16, 34, 48, 64, 70, 80, 128, 160])
+def test_rows_have_the_same_bits_however_many_share_their_position(
+    width: int, dtype: str, pairing: Pairing
+) -> None:
+    x = rows((9, 14, width), dtype)
+    alone = np.stack([rw.rotate(head, pairing=pairing) for head in x])
+    for heads in (2, 4, 5, 9):
+        some = x[:heads].copy()
+        assert_same_bits(rw.rotate(some, pairing=pairing), alone[:heads])
+        assert_same_bits(rw.rotate(some, pairing=pairing, out=some), alone[:heads])
+        inside, positions = x[:heads].swapaxes(0, 1).copy(), np.arange(14)[:, None]
+        expected = alone[:heads].swapaxes(0, 1)
+        assert_same_bits(rw.rotate(inside, positions, pairing=pairing), expected)
+        assert_same_bits(rw.rotate(inside, positions, pairing=pairing, out=inside), expected)
 
 
 @dtypes
@@ -372,12 +390,26 @@ def test_numbers_of_every_size_have_the_same_bits_on_each_instruction_set(
     on_each_isa: list[Call], pairing: Pairing, dtype: str
 ) -> None:
     rng = np.random.default_rng(9)
-    exponents = rng.uniform(-1, 1, (60, 38)) * {"float64": 1070, "float16": 24}.get(dtype, 140)
-    with np.errstate(over="ignore"):
-        x = (rng.standard_normal((60, 38)) * 2.0**exponents).astype(DTYPES[dtype])
-    x = np.where(np.isfinite(x.astype(float)), x, np.ones((), x.dtype))
-    found = {call("rotate", (x,), {"pairing": pairing}).tobytes() for call in on_each_isa}
+    for shape in ((60, 38), (5, 30, 128)):
+        exponents = rng.uniform(-1, 1, shape) * {"float64": 1070, "float16": 24}.get(dtype, 140)
+        with np.errstate(over="ignore"):
+            x = (rng.standard_normal(shape) * 2.0**exponents).astype(DTYPES[dtype])
+        x = np.where(np.isfinite(x.astype(float)), x, np.ones((), x.dtype))
+        x[rng.random(shape) < 0.1] = 0
+        found = {call("rotate", (x,), {"pairing": pairing}).tobytes() for call in on_each_isa}
+        assert len(found) == 1
+
+
+@pairings
+def test_every_bfloat16_has_the_same_bits_on_each_instruction_set(
+    on_each_isa: list[Call], pairing: Pairing
+) -> None:
+    every = np.arange(2**16, dtype=np.uint16).view(DTYPES["bfloat16"])
+    x = np.stack([every, np.random.default_rng(3).permutation(every)]).reshape(2, -1, 64)
+    found = {call("rotate", (x, 3), {"pairing": pairing}).tobytes() for call in on_each_isa}
     assert len(found) == 1
+    nan = np.isnan(rw.rotate(x, 3, pairing=pairing).astype(np.float32))
+    assert 0.004 < nan.mean() < 0.02
 
 
 def test_tables_by_hand_have_the_same_bits_on_each_instruction_set(on_each_isa: list[Call]) -> None:

@@ -5,7 +5,9 @@
 
 namespace {
 
-constexpr unsigned first_lanes(std::int64_t count) { return (1U << count) - 1; }
+constexpr unsigned first_lanes(std::int64_t count) {
+    return static_cast<unsigned>((std::uint64_t{1} << count) - 1); // of up to 32
+}
 
 // Data has
 //   Element, Table  the types in memory, of the data and of the tables

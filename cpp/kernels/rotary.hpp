@@ -72,6 +72,61 @@ template <class Run>
                 run(row, copy);
 }
 
+// Half types take so long to convert that stores may begin anywhere. What counts is all that is to
+// be done beside: to read the table, to part its cosines and sines.
+template <class Data>
+constexpr bool is_converted = sizeof(typename Data::Element) == 2;
+
+// `count` rows of x, `x_step` from each other.
+template <class Way, Ahead ahead>
+void turn_few(const Rotation& r, const typename Way::Element* x, typename Way::Element* y,
+              std::int64_t count, std::int64_t x_step, std::int64_t y_step, std::int64_t row) {
+    if (count == most_together)
+        Way::template run_together<ahead, most_together>(r, x, y, x_step, y_step, row);
+    else
+        for (std::int64_t i = 0; i < count; ++i)
+            Way::template run_together<ahead, 1>(r, x + i * x_step, y + i * y_step, 0, 0, row);
+}
+
+template <class Way, Ahead ahead>
+void turn_copies_together(const Rotation& r) {
+    const auto* const x = static_cast<const typename Way::Element*>(r.x);
+    auto* const y = static_cast<typename Way::Element*>(r.y);
+    for (std::int64_t copy = 0; copy < r.copies; copy += most_together)
+        for (std::int64_t row = 0; row < r.rows; ++row)
+            turn_few<Way, ahead>(r, x + copy * r.x_copy + row * r.x_stride,
+                                 y + copy * r.y_copy + row * r.y_stride,
+                                 smaller(most_together, r.copies - copy), r.x_copy, r.y_copy, row);
+}
+
+template <class Way>
+void turn_repeats_together(const Rotation& r) {
+    const auto* const x = static_cast<const typename Way::Element*>(r.x);
+    auto* const y = static_cast<typename Way::Element*>(r.y);
+    for (std::int64_t copy = 0; copy < r.copies; ++copy)
+        for (std::int64_t row = 0; row < r.rows; ++row)
+            for (std::int64_t i = 0; i < r.repeats; i += most_together) {
+                const std::int64_t at = row * r.repeats + i;
+                turn_few<Way, Ahead::nothing>(
+                    r, x + copy * r.x_copy + at * r.x_stride, y + copy * r.y_copy + at * r.y_stride,
+                    smaller(most_together, r.repeats - i), r.x_stride, r.y_stride, row);
+            }
+}
+
+// Whether rows that share a row of the table were turned together. Those that follow each other in
+// memory are not where they come from afar: they are read in their order there.
+template <class Way>
+bool turned_together(const Rotation& r) {
+    const bool is_far = r.ahead == Ahead::far_rows;
+    if (r.streamed || (r.repeats > 1 ? is_far : r.copies == 1))
+        return false;
+    r.repeats > 1                 ? turn_repeats_together<Way>(r)
+    : is_far                      ? turn_copies_together<Way, Ahead::far_rows>(r)
+    : r.ahead == Ahead::next_rows ? turn_copies_together<Way, Ahead::next_rows>(r)
+                                  : turn_copies_together<Way, Ahead::nothing>(r);
+    return true;
+}
+
 // Interleaved pairs: vectors hold a b a b .., tables c s c s ..
 template <class S, class Data>
 struct Interleaved {
@@ -179,8 +234,29 @@ struct Interleaved {
                                           r.rows, r.repeats);
     }
 
+    // One vector of the table after another turns all of some rows.
+    template <Ahead ahead, int rows>
+    static void run_together(const Rotation& r, const Element* x, Element* y, std::int64_t x_step,
+                             std::int64_t y_step, std::int64_t table_row) {
+        const Table* const table = static_cast<const Table*>(r.cosines) + table_row * 2 * r.apart;
+        const std::int64_t width = 2 * r.pairs;
+        for (std::int64_t k = 0; k < width; k += lanes) {
+            const Turn turn(S::get(table + k));
+#pragma GCC unroll 4
+            for (std::int64_t i = 0; i < rows; ++i) {
+                const Element* const from = x + i * x_step + k;
+                Element* const to = y + i * y_step + k;
+                ask_for<ahead, rows>(from, to);
+                Data::put(to, turn(Data::get(from)));
+            }
+        }
+    }
+
     static void rotate(const Rotation& r) {
         const std::int64_t width = 2 * r.pairs;
+        if constexpr (is_converted<Data>)
+            if (width % lanes == 0 && turned_together<Interleaved>(r))
+                return;
         const bool gapless = r.x_stride == width && r.y_stride == width;
         if (gapless && (r.repeats == 1 || width % lanes == 0)) {
             const bool to_second = r.ahead == Ahead::far_rows_to_second;
@@ -237,15 +313,20 @@ struct Half {
 
     static void run_row(const Element* x, Element* y, std::int64_t apart, const Table* cosines,
                         const Table* sines, std::int64_t pairs) {
-        run<false, Ahead::nothing>(x, y, apart, cosines, sines, pairs / lanes);
-        const std::int64_t k = pairs / lanes * lanes;
-        if (k == pairs)
-            return;
-        const unsigned some = first_lanes(pairs - k);
-        const Turn turn{S::get_some(cosines + k, some), S::get_some(sines + k, some)};
-        const Vector a = Data::get_some(x + k, some), b = Data::get_some(x + apart + k, some);
-        Data::put_some(y + k, turn.first(a, b), some);
-        Data::put_some(y + apart + k, turn.second(a, b), some);
+        if (pairs >= lanes) { // the last vectors may lie across others, and be theirs: read first
+            const std::int64_t k = pairs - lanes;
+            const Turn turn{S::get(cosines + k), S::get(sines + k)};
+            const Vector a = Data::get(x + k), b = Data::get(x + apart + k);
+            run<false, Ahead::nothing>(x, y, apart, cosines, sines, (pairs - 1) / lanes);
+            Data::put(y + k, turn.first(a, b));
+            Data::put(y + apart + k, turn.second(a, b));
+        } else if (pairs > 0) {
+            const unsigned some = first_lanes(pairs);
+            const Turn turn{S::get_some(cosines, some), S::get_some(sines, some)};
+            const Vector a = Data::get_some(x, some), b = Data::get_some(x + apart, some);
+            Data::put_some(y, turn.first(a, b), some);
+            Data::put_some(y + apart, turn.second(a, b), some);
+        }
     }
 
     // Rows of 2 * pairs that follow each other without gaps in y, `head` elements before a vector
@@ -322,7 +403,32 @@ struct Half {
         });
     }
 
+    // One vector of the table after another turns all of some rows.
+    template <Ahead ahead, int rows>
+    static void run_together(const Rotation& r, const Element* x, Element* y, std::int64_t x_step,
+                             std::int64_t y_step, std::int64_t table_row) {
+        const std::int64_t apart = r.apart;
+        const Table* const cosines = static_cast<const Table*>(r.cosines) + table_row * apart;
+        const Table* const sines = static_cast<const Table*>(r.sines) + table_row * apart;
+        for (std::int64_t k = 0; k < r.pairs; k += lanes) {
+            const Turn turn{S::get(cosines + k), S::get(sines + k)};
+#pragma GCC unroll 4
+            for (std::int64_t i = 0; i < rows; ++i) {
+                const Element* const from = x + i * x_step + k;
+                Element* const to = y + i * y_step + k;
+                ask_for<ahead, rows>(from, to);
+                ask_for<ahead, rows>(from + apart, to + apart);
+                const Vector a = Data::get(from), b = Data::get(from + apart);
+                Data::put(to, turn.first(a, b));
+                Data::put(to + apart, turn.second(a, b));
+            }
+        }
+    }
+
     static void rotate(const Rotation& r) {
+        if constexpr (is_converted<Data>)
+            if (r.pairs % lanes == 0 && turned_together<Half>(r))
+                return;
         if (r.y_stride == 2 * r.pairs && r.apart == r.pairs && r.pairs % lanes == 0)
             return r.ahead == Ahead::far_rows_to_second // and streamed
                        ? run_gapless<true, Ahead::far_rows_to_second>(r)

@@ -67,6 +67,13 @@ struct Rotation {
     bool streamed; // past the cache, where rows of y have no gaps
 };
 
+// Rotation of bfloat16 by whole lines, of 32 pairs and more, where a processor rounds to it in
+// one step.
+struct LineKernels {
+    void (*rotate_interleaved)(const Rotation& rows);
+    void (*rotate_half)(const Rotation& rows);
+};
+
 // Rows of parts that are to be merged, from the first to before the last of `rows`: y is the sum of
 // x times weights[part][row], of parts whose lse is not -inf. Strides are in elements.
 struct Merge {

@@ -108,10 +108,7 @@ class Turning {
   public:
     Turning(const Kernels& kernels, const RotaryData& data, std::int64_t pairs, Stores stores)
         : kernels_(kernels), data_(data), pairs_(pairs), element_(element_bytes(data.type)),
-          rotate_((data.pairing == Pairing::interleaved
-                       ? kernels.rotate_interleaved
-                       : kernels.rotate_half)[static_cast<int>(data.type)]),
-          streamed_(stores == Stores::streamed) {
+          rotate_(kernel(kernels, data, pairs)), streamed_(stores == Stores::streamed) {
         for (const RowAxis& axis : collapsed(as_they_lie(data.axes))) {
             (axis.own ? own_ : shared_).add(axis);
             inner_ = axis;
@@ -136,6 +133,15 @@ class Turning {
     }
 
   private:
+    using Rotate = void (*)(const Rotation&);
+    static Rotate kernel(const Kernels& kernels, const RotaryData& data, std::int64_t pairs) {
+        const bool half = data.pairing == Pairing::half;
+        if (data.type == Type::bfloat16 && pairs >= 32 && rounds_lines(kernels))
+            return half ? kernels.lines.rotate_half : kernels.lines.rotate_interleaved;
+        return (half ? kernels.rotate_half
+                     : kernels.rotate_interleaved)[static_cast<int>(data.type)];
+    }
+
     // What kernels ask for, because the processor by itself fetches it too late: from some size on,
     // of half types sooner, for their lines take more work. Rows of interleaved pairs, one after
     // another, take 1.1 to 1.4 times as long then on AMD's processors with a small first cache, and
@@ -234,7 +240,7 @@ class Turning {
     const RotaryData& data_;
     std::int64_t pairs_; // those that turn, the first of data_.pairs
     std::int64_t element_;
-    void (*rotate_)(const Rotation&);
+    Rotate rotate_;
     Counter own_, shared_;
     RowAxis inner_{1, 0, 0, true};
     bool streamed_;

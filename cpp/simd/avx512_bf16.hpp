@@ -1,4 +1,4 @@
-// Pairs of bfloat16 in the lanes of AVX-512, as AVX512_BF16 multiplies them.
+// bfloat16 beside AVX-512, as AVX512_BF16 has it: pairs that are multiplied, and rounding.
 #pragma once
 
 #include "simd/avx512.hpp"
@@ -32,6 +32,25 @@ struct Pairs : Simd {
       private:
         U16 least_ = _mm256_set1_epi16(-1);
     };
+};
+
+struct Rounding : Simd {
+    // Whether that instruction rounds all of these as bfloat16 are rounded here: it has zeros for
+    // numbers below the normal ones, and keeps what a NaN says.
+    static bool rounds(F32 a, F32 b) {
+        constexpr int others = 0x01 | 0x20 | 0x80;
+        return _kortestz_mask16_u8(_mm512_fpclass_ps_mask(a, others),
+                                   _mm512_fpclass_ps_mask(b, others)) != 0;
+    }
+    static U32 rounded(F32 a, F32 b) {
+        U32 both;
+        __asm__("vcvtne2ps2bf16 %1, %2, %0" : "=v"(both) : "v"(a), "v"(b));
+        return both;
+    }
+    static void put(std::uint16_t* p, U32 line) { _mm512_storeu_si512(p, line); }
+    static void stream(std::uint16_t* p, U32 line) {
+        _mm512_stream_si512(reinterpret_cast<U32*>(p), line);
+    }
 };
 
 } // namespace

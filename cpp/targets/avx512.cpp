@@ -1,5 +1,6 @@
 #include "simd/avx512.hpp"
 
+#include "kernels/lines.hpp"
 #include "kernels/matrices.hpp"
 #include "kernels/pairs.hpp"
 #include "simd/amx.hpp"
@@ -13,6 +14,7 @@ constexpr ropewalk::Kernels kernels_with_bfloat16() {
     all.matrices[0] = matrices_of<Simd, Amx, 1>();
     all.matrices[1] = matrices_of<Simd, Amx, 2>();
     all.pairs = pairs_of<Simd, Pairs>();
+    all.lines = lines_of<Simd, Rounding>();
     return all;
 }
 

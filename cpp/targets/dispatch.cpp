@@ -43,6 +43,8 @@ unsigned saved_registers() {
 #endif
 
 #ifdef ROPEWALK_HAS_AVX512
+bool has_avx512_bf16() { return has(Leaf(7, 1).a, 1U << 5); }
+
 // macOS saves those of a thread only once it has used them, and says by name whether it will.
 bool saves_large_vectors([[maybe_unused]] unsigned saved) {
 #ifdef __APPLE__
@@ -140,9 +142,17 @@ bool uses_matrices(const Kernels& kernels) {
 
 bool adds_pairs([[maybe_unused]] const Kernels& kernels) {
 #ifdef ROPEWALK_HAS_AVX512
-    constexpr unsigned avx512_bf16 = 1U << 5;
-    static const bool fast = has(Leaf(7, 1).a, avx512_bf16) && !is_intel();
+    static const bool fast = has_avx512_bf16() && !is_intel();
     return fast && kernels.pairs.score != nullptr;
+#else
+    return false;
+#endif
+}
+
+bool rounds_lines([[maybe_unused]] const Kernels& kernels) {
+#ifdef ROPEWALK_HAS_AVX512
+    static const bool rounds = has_avx512_bf16();
+    return rounds && kernels.lines.rotate_half != nullptr;
 #else
     return false;
 #endif

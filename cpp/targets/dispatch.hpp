@@ -44,4 +44,7 @@ bool uses_matrices(const Kernels& kernels);
 // fast as one of float32. Intel's take as long as for two.
 bool adds_pairs(const Kernels& kernels);
 
+// Whether these kernels and this processor round a line to bfloat16 in one step (AVX512_BF16).
+bool rounds_lines(const Kernels& kernels);
+
 } // namespace ropewalk

@@ -102,6 +102,7 @@ struct Kernels {
 
     MatrixKernels matrices[2]; // of one part and of two; null where the instruction set has none
     PairKernels pairs;         // the same
+    LineKernels lines;         // the same
     KernelsIn<float> float32;
     KernelsIn<double> float64;
     double (*total)(const double* sums);

@@ -169,6 +169,7 @@ constexpr ropewalk::Kernels kernels_of(const char* isa) {
         {merge_rows<S, F32>, merge_rows<S, F16>, merge_rows<S, BF16>, merge_rows<S, F64>},
         {},
         {},
+        {},
         kernels_in<S, float>(),
         kernels_in<S, double>(),
         total_of<S>,

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <functional>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include "plans/attention.hpp"
@@ -102,38 +103,45 @@ Bytes rotations(const Kernels& kernels) {
 // Rows without gaps, asked for ahead or not and streamed or not, whatever a processor takes of
 // that.
 Bytes rotations_without_gaps(const Kernels& kernels) {
-    constexpr std::int64_t copies = 3, rows = 10, repeats = 2, pairs = 32, width = 2 * pairs;
+    constexpr std::int64_t copies = 5, rows = 4, repeats = 6, pairs = 32, width = 2 * pairs;
     constexpr std::int64_t copy = rows * repeats * width;
+    std::vector<std::pair<Type, void (*)(const Rotation&)>> ways;
+    for (const auto& way : {kernels.rotate_interleaved, kernels.rotate_half}) {
+        for (const Type type : all_types)
+            ways.emplace_back(type, way[static_cast<int>(type)]);
+        ways.push_back(ways[ways.size() - 2]); // bfloat16 once more, or by lines
+    }
+    if (rounds_lines(kernels)) {
+        ways[4].second = kernels.lines.rotate_interleaved;
+        ways[9].second = kernels.lines.rotate_half;
+    }
     Bytes all;
-    for (const Type type : all_types)
-        for (const bool half : {false, true}) {
-            const Bytes x = data_of(type, copies * copy, 8);
-            const Bytes table =
-                data_of(type == Type::float64 ? type : Type::float32, rows * repeats * width, 9);
-            const auto rotate =
-                (half ? kernels.rotate_half : kernels.rotate_interleaved)[static_cast<int>(type)];
-            for (const Ahead ahead : {Ahead::nothing, Ahead::next_rows, Ahead::far_rows})
-                for (const bool streamed : {false, true})
-                    for (const std::int64_t some : {std::int64_t{1}, repeats}) {
-                        std::vector<Line> y(x.size() / sizeof(Line));
-                        Rotation r{};
-                        r.x = x.data();
-                        r.y = y.data();
-                        r.rows = rows * repeats / some;
-                        r.repeats = some;
-                        r.x_stride = r.y_stride = width;
-                        r.copies = copies;
-                        r.x_copy = r.y_copy = copy;
-                        r.cosines = r.sines = table.data();
-                        r.pairs = r.apart = pairs;
-                        r.ahead = ahead;
-                        r.streamed = streamed;
-                        rotate(r);
-                        kernels.fence();
-                        const auto* const bytes = reinterpret_cast<const char*>(y.data());
-                        all.insert(all.end(), bytes, bytes + x.size());
-                    }
-        }
+    for (const auto& [type, rotate] : ways) {
+        const Bytes x = data_of(type, copies * copy, 8);
+        const Bytes table =
+            data_of(type == Type::float64 ? type : Type::float32, rows * repeats * width, 9);
+        for (const Ahead ahead : {Ahead::nothing, Ahead::next_rows, Ahead::far_rows})
+            for (const bool streamed : {false, true})
+                for (const std::int64_t some : {std::int64_t{1}, repeats}) {
+                    std::vector<Line> y(x.size() / sizeof(Line));
+                    Rotation r{};
+                    r.x = x.data();
+                    r.y = y.data();
+                    r.rows = rows * repeats / some;
+                    r.repeats = some;
+                    r.x_stride = r.y_stride = width;
+                    r.copies = copies;
+                    r.x_copy = r.y_copy = copy;
+                    r.cosines = r.sines = table.data();
+                    r.pairs = r.apart = pairs;
+                    r.ahead = ahead;
+                    r.streamed = streamed;
+                    rotate(r);
+                    kernels.fence();
+                    const auto* const bytes = reinterpret_cast<const char*>(y.data());
+                    all.insert(all.end(), bytes, bytes + x.size());
+                }
+    }
     return all;
 }
 
