@@ -383,8 +383,8 @@ def golden_schedules() -> dict[str, dict[str, Any]]:
 def test_published_models_have_their_frequencies(model: str) -> None:
     case = golden_schedules()[model]
     f = getattr(rw.frequencies, case["function"])(case["dim"], **case["options"])
-    radians = np.atleast_2d(f.radians)[:, case["pairs"]]
-    np.testing.assert_allclose(radians, np.array(case["radians"], float), rtol=1e-15, atol=0)
+    radians = np.array(case["radians"], float)
+    np.testing.assert_allclose(np.atleast_2d(f.radians), radians, rtol=1e-15, atol=0)
     assert f.attention_factor == float(case["attention_factor"])
 
 
@@ -402,7 +402,7 @@ def test_the_stored_schedules_are_what_their_script_prints() -> None:
         ("gpt-oss", 1.346574),
         ("DeepSeek-V3", 1.0),
         ("Ministral 3", 1.0),
-        ("in the shape of Phi-3-mini-128k, beyond", 1.190238),
+        ("Phi-3-mini-128k, beyond", 1.190238),
     ],
 )
 def test_published_attention_factors(model: str, attention_factor: float) -> None:

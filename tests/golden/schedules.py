@@ -3,20 +3,24 @@
 Run with mpmath installed: python tests/golden/schedules.py > tests/golden/schedules.json
 
 An entry names a model, the function of `ropewalk.frequencies` with its width and its options, and
-what it must give: angles per position (radians) with 20 digits, one list an axis, of the pairs
-listed (every eighth one and the last of a wide table), and the attention factor.
+what it must give: angles per position (radians) with 20 digits, one list an axis, and the
+attention factor.
 
-The settings are those of the models' published configurations; the lists of the LongRoPE entry are
-made up, in the shape of those of Phi-3-mini-128k.
+The settings are those of the models' published configurations, and so are the lists of LongRoPE's
+factors, which stand in tests/golden/model_configs.json.
 """
 
 import json
 import sys
+from pathlib import Path
 from typing import Any
 
 from mpmath import mp, mpf
 
-WIDE = 64  # pairs; of wider tables, and of tables of several axes, not every pair is kept
+CONFIGS = {
+    model["model"]: model["config"]
+    for model in json.loads((Path(__file__).parent / "model_configs.json").read_text())
+}
 
 
 def powers(pairs: int, base: Any) -> list[Any]:
@@ -64,6 +68,18 @@ def llama3(dim: int, factor: float, trained_length: int) -> list[list[Any]]:
     return [blended(kept, factor, [(t - 1) / 3 for t in turns])]  # from 1 to 4 turns
 
 
+def longrope(model: str, name: str, length: int) -> str:
+    """Return the entry of a model of the Phi family: 96 features, trained on 4,096 tokens."""
+    scaling = CONFIGS[model]["rope_scaling"]
+    factors = {"short_factors": scaling["short_factor"], "long_factors": scaling["long_factor"]}
+    factor = {"max_length": 131072} if length <= 4096 else {"factor": 32.0}
+    options = {**factors, "trained_length": 4096, "length": length, **factor}
+    divisors = factors["short_factors" if length <= 4096 else "long_factors"]
+    table = [w / mpf(f) for w, f in zip(powers(48, 10000), divisors, strict=True)]
+    attention = mp.sqrt(1 + mp.log(32) / mp.log(4096))
+    return entry(name, "longrope", 96, options, [table], attention)
+
+
 def on_axes(axes: int, owned: list[tuple[int, Any]]) -> list[list[Any]]:
     return [[w if owner == axis else mpf(0) for owner, w in owned] for axis in range(axes)]
 
@@ -81,10 +97,6 @@ def entry(
     table: list[list[Any]],
     attention_factor: Any = 1,
 ) -> str:
-    pairs = len(table[0])
-    kept = list(range(pairs))
-    if pairs > WIDE or len(table) > 1:
-        kept = sorted({*range(0, pairs, 8), pairs - 1})
     return json.dumps(
         {
             "model": model,
@@ -92,17 +104,12 @@ def entry(
             "dim": dim,
             "options": options,
             "attention_factor": mp.nstr(mpf(attention_factor), 20),
-            "pairs": kept,
-            "radians": [[mp.nstr(row[pair], 20) for pair in kept] for row in table],
+            "radians": [[mp.nstr(w, 20) for w in row] for row in table],
         }
     )
 
 
 def one_axis() -> list[str]:
-    short = [1 + i / 64 for i in range(48)]
-    long = [1 + i * i / 32 for i in range(48)]
-    phi = {"short_factors": short, "long_factors": long, "trained_length": 4096}
-    phi_factor = mp.sqrt(1 + mp.log(32) / mp.log(4096))
     live = [*powers(256, 10**6)[:64], *[mpf(0)] * 192]
     fade = [1] * 44 + [(1 + mp.cos(mp.pi * k / 19)) / 2 for k in range(19)] + [0]
     half_a_million = powers(64, 500000)
@@ -110,6 +117,13 @@ def one_axis() -> list[str]:
     return [
         entry("Llama 2", "standard", 128, {}, [powers(64, 10000)]),
         entry("Llama 3", "standard", 128, {"base": 500000.0}, [half_a_million]),
+        entry("Mistral 7B v0.3", "standard", 128, {"base": 1e6}, [powers(64, 10**6)]),
+        entry("Qwen3", "standard", 128, {"base": 1e6}, [powers(64, 10**6)]),
+        entry("SmolLM3", "standard", 128, {"base": 5e6}, [powers(64, 5 * 10**6)]),
+        entry("GPT-J", "standard", 64, {}, [powers(32, 10000)]),
+        entry("ModernBERT, global", "standard", 64, {"base": 160000.0}, [powers(32, 160000)]),
+        entry("ModernBERT, local", "standard", 64, {}, [powers(32, 10000)]),
+        entry("Gemma 3 and 4, sliding layers", "standard", 256, {}, [powers(128, 10000)]),
         entry(
             "Llama 3.1",
             "llama3",
@@ -192,22 +206,10 @@ def one_axis() -> list[str]:
             },
             *yarn(128, 16, 16384, 1e6, mscale=1, mscale_all_dim=1),
         ),
-        entry(
-            "in the shape of Phi-3-mini-128k, up to 4096 tokens",
-            "longrope",
-            96,
-            {**phi, "length": 4096, "max_length": 131072},
-            [[w / f for w, f in zip(powers(48, 10000), short, strict=True)]],
-            phi_factor,
-        ),
-        entry(
-            "in the shape of Phi-3-mini-128k, beyond",
-            "longrope",
-            96,
-            {**phi, "length": 4097, "factor": 32.0},
-            [[w / f for w, f in zip(powers(48, 10000), long, strict=True)]],
-            phi_factor,
-        ),
+        longrope("Phi-3-mini 128k", "Phi-3-mini-128k, up to 4096 tokens", 4096),
+        longrope("Phi-3-mini 128k", "Phi-3-mini-128k, beyond", 4097),
+        longrope("Phi-4-mini", "Phi-4-mini, up to 4096 tokens", 4096),
+        longrope("Phi-4-mini", "Phi-4-mini, beyond", 131072),
         entry("GPT-NeoX-20B", "partial", 96, {"fraction": 0.25}, [powers(12, 10000)]),
         entry(
             "Gemma 4, global layers",
@@ -222,6 +224,13 @@ def one_axis() -> list[str]:
             128,
             {"base": 500000.0},
             [[w * f for w, f in zip(half_a_million, fade, strict=True)]],
+        ),
+        entry(
+            "Llama 3, cut off",
+            "clipped",
+            128,
+            {"base": 500000.0, "hard": True},
+            [[*half_a_million[:44], *[mpf(0)] * 20]],
         ),
     ]
 
