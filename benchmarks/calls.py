@@ -15,7 +15,7 @@ import numpy as np
 import ropewalk as rw
 from benchmarks import rotary, softmax, table
 from benchmarks.attention import check_rows, contenders, inputs
-from benchmarks.figures import Array, Call, Figure
+from benchmarks.figures import Call, Figure
 from benchmarks.measure import Bench, Limit, check, rows, settle
 from benchmarks.rivals import rivals
 
@@ -41,26 +41,27 @@ def small(bench: Bench) -> Iterator[Figure]:
     for name, (option, formula) in given.items():
         call = partial(rw.attention, *arrays, **option)
         check_rows(arrays, call(), **formula)
-        yield bench.figure({"call": f"attention, {name}"}, call)
+        calls = {}
+        if name == "causal":
+            verify = partial(check_rows, arrays, causal=True)
+            calls = contenders(rivals(bench.threads), arrays, verify, causal=True)
+        yield bench.figure({"call": f"attention, {name}"}, call, rivals=calls)
     for tokens, dim in ((4, 4), (51, 128)):
         encoding = partial(rw.sinusoidal_encoding, range(tokens), dim)
-        composed = partial(table.formula, np.arange(tokens), dim, "f8", "f8")
-        check(encoding(), composed(), 1e-12)
+        positions = np.arange(tokens)
+        table.check_rows(positions, encoding(), 2.0**-52)
         name = f"sinusoidal_encoding, {tokens} x {dim}"
-        yield bench.figure({"call": name}, encoding, rivals={"NumPy": composed})
-    step = rows(32, 128)
-    rotation = partial(rw.rotate, step, 4096, pairing="half")
-    angles = 4096 * 10000.0 ** (-2.0 * np.arange(64) / 128)
-    composed_step = partial(rotated, step, angles)
-    check(rotation(), composed_step(), 1e-5)
-    yield bench.figure({"call": "rotate, 32 x 128"}, rotation, rivals={"NumPy": composed_step})
-
-
-def rotated(x: Array, angles: Array) -> Array:
-    """Rotate halves as users of NumPy do."""
-    cosines, sines = np.cos(angles).astype(x.dtype), np.sin(angles).astype(x.dtype)
-    a, b = np.split(x, 2, axis=-1)
-    return np.concatenate([a * cosines - b * sines, b * cosines + a * sines], axis=-1)
+        yield bench.figure({"call": name}, encoding, rivals=table.verified(positions, encoding()))
+    # Others are given the tables of that step; ours are not kept of other parts, by its base.
+    step, angles = rows(32, 1, 128), 4096 * 500000.0 ** (-2.0 * np.arange(64) / 128)
+    cosines, sines = (row[None].astype(np.float32) for row in (np.cos(angles), np.sin(angles)))
+    others = rotary.turning(step, cosines, sines, "half", bench.threads)
+    rotation = partial(rw.rotate, step[:, 0], 4096, base=500000.0, pairing="half")
+    exact = rotary.formula(step.astype(np.float64), np.cos(angles), np.sin(angles), "half")
+    turns: list[Call] = [rotation, *others.values()]
+    for turn in turns:
+        check(np.asarray(turn()).reshape(exact.shape), exact, 1e-5)
+    yield bench.figure({"call": "rotate, 32 x 128"}, rotation, rivals=others)
 
 
 def imports(bench: Bench) -> Iterator[Figure]:

@@ -64,16 +64,20 @@ def composed(query: Array, key: Array, value: Array, causal: bool) -> Call:
     return call
 
 
+def tensor(array: Array) -> Any:
+    """Return the memory of an array as a tensor of PyTorch."""
+    import torch
+
+    if array.dtype.name == "bfloat16":  # which PyTorch does not take from NumPy
+        return torch.from_numpy(array.view(np.uint16)).view(torch.bfloat16)
+    return torch.from_numpy(array)
+
+
 def torch_rival() -> Rival | None:
     try:
         import torch
     except ModuleNotFoundError:
         return None
-
-    def tensor(array: Array) -> torch.Tensor:
-        if array.dtype.name == "bfloat16":  # which PyTorch does not take from NumPy
-            return torch.from_numpy(array.view(np.uint16)).view(torch.bfloat16)
-        return torch.from_numpy(array)
 
     def attend(query: Array, key: Array, value: Array, causal: bool) -> Call:
         tensors = [tensor(array)[None] for array in (query, key, value)]

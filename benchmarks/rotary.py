@@ -10,13 +10,14 @@ import numpy as np
 import ropewalk as rw
 from benchmarks.figures import Array, Call, Case, Figure
 from benchmarks.measure import Bench, Limit, check, rows, unit
-from benchmarks.rivals import onnx_call
+from benchmarks.rivals import onnx_call, tensor
 from ropewalk._options import Pairing
 
 DIM = 128
 HEADS = 8
 SIZES = [0.25, 1, 8, 32, 128, 512]  # MiB
 QUICK = [0.25, 1]
+MOST = 32  # MiB that others turn too
 PAIRINGS: list[Pairing] = ["half", "interleaved"]
 
 
@@ -26,24 +27,60 @@ def queries(mebibytes: float, dtype: str = "float32") -> Array:
     return rows(HEADS, length, DIM, seed=1, dtype=dtype)
 
 
+def pairs(x: Any, pairing: Pairing) -> tuple[Any, Any]:
+    """Return the first features of all pairs, and the second ones, as views."""
+    half = x.shape[-1] // 2
+    if pairing == "half":
+        return x[..., :half], x[..., half:]
+    return x[..., 0::2], x[..., 1::2]
+
+
 def check_rows(x: Array, turned: Array, pairing: Pairing) -> None:
     """Compare some rows with the formula in float64."""
     dim = x.shape[-1]
     frequencies = 10000.0 ** (-2.0 * np.arange(dim // 2) / dim)
-    half = pairing == "half"
-    first = slice(0, dim // 2) if half else slice(0, None, 2)
-    second = slice(dim // 2, None) if half else slice(1, None, 2)
     for row in np.linspace(0, x.shape[1] - 1, 7, dtype=int):
         wide, angles = x[:, row].astype(np.float64), row * frequencies
-        a, b = wide[:, first], wide[:, second]
         exact = np.empty_like(wide)
-        exact[:, first] = a * np.cos(angles) - b * np.sin(angles)
-        exact[:, second] = b * np.cos(angles) + a * np.sin(angles)
+        turn_into(exact, wide, np.cos(angles), np.sin(angles), pairing)
         check(turned[:, row], exact, 4 * unit(x.dtype.name) * np.abs(wide).max())
 
 
+def turn_into(out: Any, x: Any, cosines: Any, sines: Any, pairing: Pairing) -> None:
+    """Write the formula, with arrays of NumPy or tensors of PyTorch; out may be x."""
+    a, b = pairs(x, pairing)
+    first, second = pairs(out, pairing)
+    turned = a * cosines - b * sines
+    second[...] = b * cosines + a * sines
+    first[...] = turned
+
+
+def turning_into(out: Array, x: Array, pairing: Pairing) -> dict[str, Call]:
+    """Return calls of others that rotate into given memory by given tables, each seen to do so."""
+    tables = rw.rotary_tables(range(x.shape[1]), DIM, dtype=x.dtype)
+    found: dict[str, Call] = {}
+    if x.dtype == np.float32:  # half types take NumPy many times as long
+        found["NumPy"] = partial(turn_into, out, x, *tables, pairing)
+    if find_spec("torch"):
+        found["PyTorch"] = partial(torch_turn, *map(tensor, (out, x, *tables)), pairing)
+    for call in found.values():
+        before = x.copy()
+        if out is not x:
+            out[...] = 0
+        call()
+        check_rows(before, out, pairing)
+    return found
+
+
+def torch_turn(*given: Any) -> None:
+    import torch
+
+    with torch.inference_mode():
+        turn_into(*given)
+
+
 def rotary(bench: Bench) -> Iterator[Figure]:
-    """Rotation of 8 heads of 128, float32, tables made on the fly, out= given; of copying."""
+    """Rotation of 8 heads of 128, float32, out= given; tables given to others; of copying."""
     for size in bench.of(SIZES, QUICK):
         outside = queries(size)
         inside = np.ascontiguousarray(outside.swapaxes(0, 1))
@@ -55,35 +92,44 @@ def rotary(bench: Bench) -> Iterator[Figure]:
         for layout, x, where in layouts:  # one by one: together they would share the cache
             out = np.zeros_like(x)
             for pairing in PAIRINGS:
+                beside = where is None and size <= MOST
+                rivals = turning_into(out, x, pairing) if beside else {}
                 ours = partial(rw.rotate, x, where, pairing=pairing, out=out)
+                out[...] = 0
                 ours()
                 check_rows(outside, out if where is None else out.swapaxes(0, 1), pairing)
                 case: Case = {"MiB": size, "layout": layout, "pairing": pairing}
-                yield bench.figure(case, ours, limits=bench.limits.copy(x, out))
+                yield bench.figure(case, ours, rivals=rivals, limits=bench.limits.copy(x, out))
 
 
 def in_place(bench: Bench) -> Iterator[Figure]:
-    """Rotation in place, 8 heads of 128; of copying."""
-    for dtype in bench.of(["float32", "bfloat16", "float16"], ["float32", "bfloat16"]):
+    """Rotation in place, 8 heads of 128; tables given to others; of copying."""
+    for dtype in bench.of(["float32", "bfloat16", "float16"], ["bfloat16", "float32"]):
         for size in bench.of([0.25, 8, 128], QUICK[:1]):
             for pairing in PAIRINGS:
                 x = queries(size, dtype)
                 other = x.copy()
+                rivals = turning_into(other, other, pairing) if size <= MOST else {}
+                other[...] = x
                 ours = partial(rw.rotate, other, pairing=pairing, out=other)
                 ours()
                 check_rows(x, other, pairing)
                 case: Case = {"dtype": dtype, "MiB": size, "pairing": pairing}
-                yield bench.figure(case, ours, limits=bench.limits.copy(x, other))
+                limits = bench.limits.copy(x, other)
+                yield bench.figure(case, ours, rivals=rivals, limits=limits)
 
 
-def formula(x: Array, cosines: Array, sines: Array) -> Array:
-    """Write the usual formula with halves, tables given."""
-    half = x.shape[-1] // 2
-    a, b = x[..., :half], x[..., half:]
-    return np.concatenate([a * cosines - b * sines, b * cosines + a * sines], axis=-1)
+def formula(x: Array, cosines: Array, sines: Array, pairing: Pairing) -> Array:
+    """Rotate as users of NumPy do."""
+    a, b = pairs(x, pairing)
+    turned = [a * cosines - b * sines, b * cosines + a * sines]
+    if pairing == "half":
+        return np.concatenate(turned, axis=-1)
+    return np.stack(turned, axis=-1).reshape(x.shape)
 
 
-def torch_rotation(x: Array, cosines: Array, sines: Array) -> Call | None:
+def torch_rotation(x: Array, cosines: Array, sines: Array, pairing: Pairing) -> Call | None:
+    """Rotate halves as transformers does, neighbours as the first code of Llama did."""
     try:
         import torch
     except ModuleNotFoundError:
@@ -91,25 +137,34 @@ def torch_rotation(x: Array, cosines: Array, sines: Array) -> Call | None:
     data = torch.from_numpy(x)
     c = torch.from_numpy(np.concatenate([cosines, cosines], axis=-1))
     s = torch.from_numpy(np.concatenate([sines, sines], axis=-1))
+    phases = torch.complex(torch.from_numpy(cosines), torch.from_numpy(sines))
     half = x.shape[-1] // 2
 
-    def call() -> object:
+    def halves() -> object:
         with torch.inference_mode():
             turned = torch.cat((-data[..., half:], data[..., :half]), dim=-1)
             return data * c + turned * s
 
-    return call
+    def neighbours() -> object:
+        with torch.inference_mode():
+            numbers = torch.view_as_complex(data.reshape(*x.shape[:-1], half, 2))
+            return torch.view_as_real(numbers * phases).flatten(-2)
+
+    return halves if pairing == "half" else neighbours
 
 
-def onnx_rotation(x: Array, cosines: Array, sines: Array, threads: int) -> Call | None:
+def onnx_rotation(
+    x: Array, cosines: Array, sines: Array, pairing: Pairing, threads: int
+) -> Call | None:
     if not find_spec("onnxruntime"):
         return None
     positions = np.arange(x.shape[1])[None]
     inputs = {"x": x[None], "cosines": cosines, "sines": sines, "positions": positions}
-    return onnx_call("RotaryEmbedding", inputs, threads)
+    interleaved = int(pairing == "interleaved")
+    return onnx_call("RotaryEmbedding", inputs, threads, interleaved=interleaved)
 
 
-def jax_rotation(x: Array, cosines: Array, sines: Array) -> Call | None:
+def jax_rotation(x: Array, cosines: Array, sines: Array, pairing: Pairing) -> Call | None:
     try:
         import jax
     except ModuleNotFoundError:
@@ -117,30 +172,43 @@ def jax_rotation(x: Array, cosines: Array, sines: Array) -> Call | None:
     data, c, s = (jax.numpy.asarray(array) for array in (x, cosines, sines))
 
     def turn(data: Any, c: Any, s: Any) -> Any:
-        a, b = jax.numpy.split(data, 2, axis=-1)
-        return jax.numpy.concatenate([a * c - b * s, b * c + a * s], axis=-1)
+        a, b = pairs(data, pairing)
+        turned = [a * c - b * s, b * c + a * s]
+        if pairing == "half":
+            return jax.numpy.concatenate(turned, axis=-1)
+        return jax.numpy.stack(turned, axis=-1).reshape(data.shape)
 
     turned = jax.jit(turn)
     return lambda: turned(data, c, s).block_until_ready()
 
 
+def turning(
+    x: Array, cosines: Array, sines: Array, pairing: Pairing, threads: int
+) -> dict[str, Call]:
+    """Return calls of others that rotate (heads, length, dim) by given tables."""
+    made: dict[str, Call | None] = {
+        "NumPy": partial(formula, x, cosines, sines, pairing),
+        "PyTorch": torch_rotation(x, cosines, sines, pairing),
+        "ONNX Runtime": onnx_rotation(x, cosines, sines, pairing, threads),
+        "JAX": jax_rotation(x, cosines, sines, pairing),
+    }
+    return {name: call for name, call in made.items() if call}
+
+
 def fresh_rotation(bench: Bench) -> Iterator[Figure]:
-    """Rotation of halves in new memory, 8 heads of 128; tables given to all but us; of np.full."""
+    """Rotation in new memory, 8 heads of 128; tables given to others; of np.full."""
     for size in bench.of([0.0625, 0.25, 2, 8, 32, 128], [0.25, 2]):
         x = queries(size)
         tables = rw.rotary_tables(range(x.shape[1]), DIM, dtype=np.float32)
-        made: dict[str, Call | None] = {
-            "NumPy": partial(formula, x, *tables),
-            "PyTorch": torch_rotation(x, *tables),
-            "ONNX Runtime": onnx_rotation(x, *tables, bench.threads),
-            "JAX": jax_rotation(x, *tables),
-        }
-        rivals = {name: call for name, call in made.items() if call}
-        ours = partial(rw.rotate, x, pairing="half")
-        given = partial(rw.rotate_by, x, *tables, pairing="half")
-        calls: list[Call] = [ours, given, *rivals.values()]
-        for call in calls:
-            check_rows(x, np.asarray(call()).reshape(x.shape), "half")
-        full = {"np.full": Limit([partial(np.full, x.shape, 1, x.dtype)])}
-        case: Case = {"MiB": size}
-        yield bench.figure(case, ours, rivals=rivals, ourselves={"rotate_by": given}, limits=full)
+        for pairing in PAIRINGS:
+            rivals = turning(x, *tables, pairing, bench.threads)
+            ours = partial(rw.rotate, x, pairing=pairing)
+            given = partial(rw.rotate_by, x, *tables, pairing=pairing)
+            calls: list[Call] = [ours, given, *rivals.values()]
+            for call in calls:
+                check_rows(x, np.asarray(call()).reshape(x.shape), pairing)
+            full = {"np.full": Limit([partial(np.full, x.shape, 1, x.dtype)])}
+            case: Case = {"MiB": size, "pairing": pairing}
+            yield bench.figure(
+                case, ours, rivals=rivals, ourselves={"rotate_by": given}, limits=full
+            )

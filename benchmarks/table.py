@@ -34,17 +34,18 @@ def formula(positions: Array, dim: int, angles: str, dtype: str) -> Array:
     return table
 
 
-def torch_formula(positions: Array, dim: int) -> Call | None:
+def torch_formula(positions: Array, dim: int, dtype: str) -> Call | None:
     """Write the formula as PyTorch's tutorial does."""
     try:
         import torch
     except ModuleNotFoundError:
         return None
-    position = torch.from_numpy(positions).unsqueeze(1)
+    position, kind = torch.from_numpy(positions).unsqueeze(1), getattr(torch, dtype)
 
     def call() -> object:
-        frequencies = torch.exp(torch.arange(0, dim, 2) * (-np.log(10000.0) / dim))
-        table = torch.zeros(len(positions), dim)
+        exponents = torch.arange(0, dim, 2, dtype=kind) * (-np.log(10000.0) / dim)
+        frequencies = torch.exp(exponents)
+        table = torch.zeros(len(positions), dim, dtype=kind)
         table[:, 0::2] = torch.sin(position * frequencies)
         table[:, 1::2] = torch.cos(position * frequencies)
         return table
@@ -58,13 +59,23 @@ def contenders(positions: Array, out: Array) -> dict[str, tuple[Call, float]]:
     found: dict[str, tuple[Call, float]] = {
         "NumPy": (partial(formula, positions, dim, "f8", dtype), 2.0**-50)
     }
+    torch = torch_formula(positions, dim, dtype) if dtype in ("float32", "float64") else None
     if dtype == "float32":
         single: Call = partial(formula, positions, dim, "f4", dtype)
         found["NumPy, float32 angles"] = single, 2.0**-21
-        torch = torch_formula(positions, dim)
         if torch:
             found["PyTorch, float32 angles"] = torch, 2.0**-21
+    elif torch:
+        found["PyTorch"] = torch, 2.0**-50
     return found
+
+
+def verified(positions: Array, out: Array) -> dict[str, Call]:
+    """Return formulas, each of which was seen to give the table."""
+    found = contenders(positions, out)
+    for call, angles in found.values():
+        check_rows(positions, call(), unit(out.dtype.name), angles)
+    return {name: call for name, (call, _) in found.items()}
 
 
 def check_rows(positions: Array, found: object, last: float, angles: float = 2.0**-50) -> None:
@@ -93,13 +104,10 @@ def table(bench: Bench) -> Iterator[Figure]:
             ours = partial(fill, out, given)
             ours()
             check_rows(positions, out, last)
-            rivals = contenders(positions, out) if size <= MOST else {}
-            for call, angles in rivals.values():
-                check_rows(positions, call(), last, angles)
             yield bench.figure(
                 {"dtype": dtype, "MiB": size, "dim": dim, "positions": order},
                 ours,
-                rivals={name: call for name, (call, _) in rivals.items()},
+                rivals=verified(positions, out) if size <= MOST else {},
                 limits=bench.limits.fill(out),
             )
 
@@ -109,6 +117,11 @@ def fresh(bench: Bench) -> Iterator[Figure]:
     for dtype, size in bench.of([("float32", 16), ("float64", 16)], [("float32", 1)]):
         shape = (size << 20) // (512 * np.dtype(dtype).itemsize), 512
         ours = partial(rw.sinusoidal_encoding, range(shape[0]), 512, dtype=dtype)
-        check_rows(np.arange(shape[0]), ours(), unit(dtype))
+        positions = np.arange(shape[0])
+        table = ours()
+        check_rows(positions, table, unit(dtype))
+        rivals = verified(positions, table)
         full = Limit([partial(np.full, shape, 1, dtype)])
-        yield bench.figure({"dtype": dtype, "MiB": size}, ours, limits={"np.full": full})
+        yield bench.figure(
+            {"dtype": dtype, "MiB": size}, ours, rivals=rivals, limits={"np.full": full}
+        )

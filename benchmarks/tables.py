@@ -31,6 +31,8 @@ LEADS = {  # parts of whose cases others are timed too
     "softmax": "softmax",
     "other-softmax": "softmax of other data, log-sum-exp",
     "fresh-rotary": "rotation, new result",
+    "rotary": "rotation, given result",
+    "in-place-rotary": "rotation in place",
     "import": "import",
 }
 BEHIND = 0.97  # of a rival's speed, and less
@@ -125,8 +127,11 @@ def leads(files: Files) -> str:
     lines: Lines = {}
     for name, records in files.items():
         for part, title in LEADS.items():
-            one, two = (measured(records, part, threads) for threads in (1, 2))
-            if not one:  # a part that is younger than the file
+            one, two = (
+                [record for record in measured(records, part, threads) if record["rivals"]]
+                for threads in (1, 2)
+            )
+            if not one:  # a part, or its rivals, younger than the file
                 continue
             line = lines[name, title] = {
                 rival: mean_and_least(

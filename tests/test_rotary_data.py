@@ -197,7 +197,7 @@ draw_data = st.fixed_dictionaries(
     {
         "batch": st.lists(st.sampled_from([1, 2, 3, 1, 2, 3, 0]), max_size=2),
         "length": st.integers(0, 80),
-        "pairs": st.integers(1, 20),
+        "pairs": st.one_of(st.integers(1, 20), st.integers(32, 70)),
         "rest": st.integers(0, 5),
         "dtype": st.sampled_from(list(DTYPES)),
         "pairing": st.sampled_from(PAIRINGS),
@@ -269,7 +269,7 @@ def test_features_behind_the_rotary_width_stay_as_they_are(
 @pairings
 @dtypes
 @pytest.mark.parametrize("factor", [1.0, 1.25])
-@pytest.mark.parametrize("dim", [4, 16, 64, 70])
+@pytest.mark.parametrize("dim", [4, 16, 64, 70, 160])
 def test_standing_pairs_are_multiplied_by_the_factor_alone(
     dim: int, factor: float, dtype: str, pairing: Pairing
 ) -> None:

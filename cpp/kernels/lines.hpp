@@ -13,52 +13,42 @@ namespace {
 // Both what computes with lines and what has them in memory.
 template <class S, class R>
 struct BFloat16Lines : Two<S> {
-    using Data = HalfData<S, BFloat16>; // half a line
-    using Element = Data::Element;
-    using Table = Data::Table;
+    using HalfLine = HalfData<S, BFloat16>;
+    using Element = HalfLine::Element;
+    using Table = HalfLine::Table;
     using Vector = Two<S>::F32;
-    static constexpr int half = Data::lanes, lanes = 2 * half;
+    static constexpr int half = HalfLine::lanes, lanes = 2 * half;
     static constexpr bool streams = S::streams;
 
     static Vector get(const Table* p) { return {S::get(p), S::get(p + half)}; }
     static Vector get_some(const Table* p, unsigned mask) {
         return {S::get_some(p, mask), S::get_some(p + half, mask >> half)};
     }
-    static Vector get(const Element* p) { return {Data::get(p), Data::get(p + half)}; }
+    static Vector get(const Element* p) { return {HalfLine::get(p), HalfLine::get(p + half)}; }
     static Vector get_some(const Element* p, unsigned mask) {
-        return {Data::get_some(p, mask), Data::get_some(p + half, mask >> half)};
+        return {HalfLine::get_some(p, mask), HalfLine::get_some(p + half, mask >> half)};
     }
     static void put(Element* p, Vector v) {
         if (R::rounds(v.first, v.second)) [[likely]] {
             R::put(p, R::rounded(v.first, v.second));
         } else {
-            Data::put(p, v.first);
-            Data::put(p + half, v.second);
+            HalfLine::put(p, v.first);
+            HalfLine::put(p + half, v.second);
         }
     }
     static void stream(Element* p, Vector v) {
         if (R::rounds(v.first, v.second)) [[likely]] {
             R::stream(p, R::rounded(v.first, v.second));
         } else {
-            Data::stream(p, v.first);
-            Data::stream(p + half, v.second);
+            HalfLine::stream(p, v.first);
+            HalfLine::stream(p + half, v.second);
         }
     }
     static void put_some(Element* p, Vector v, unsigned mask) {
-        Data::put_some(p, v.first, mask);
-        Data::put_some(p + half, v.second, mask >> half);
+        HalfLine::put_some(p, v.first, mask);
+        HalfLine::put_some(p + half, v.second, mask >> half);
     }
 
-    static Vector swap_neighbours(Vector v) {
-        return {S::swap_neighbours(v.first), S::swap_neighbours(v.second)};
-    }
-    static Vector evens_twice(Vector v) {
-        return {S::evens_twice(v.first), S::evens_twice(v.second)};
-    }
-    static Vector odds_twice(Vector v) { return {S::odds_twice(v.first), S::odds_twice(v.second)}; }
-    static Vector fmaddsub(Vector a, Vector b, Vector c) {
-        return {S::fmaddsub(a.first, b.first, c.first), S::fmaddsub(a.second, b.second, c.second)};
-    }
     static Vector select(unsigned mask, Vector a, Vector b) {
         return {S::select(mask, a.first, b.first), S::select(mask >> half, a.second, b.second)};
     }

@@ -46,8 +46,8 @@ template <Ahead ahead, int streams = 1, class Element>
 
 constexpr std::int64_t smaller(std::int64_t a, std::int64_t b) { return a < b ? a : b; }
 
-// So many copies are turned by a row of the table before the next row is: the table is read once
-// for all of them, and memory sees no more streams than it can follow.
+// So many copies, or repeats, are turned by a row of the table before the next row is: the table is
+// read once for all of them, and memory sees no more streams than it can follow.
 constexpr std::int64_t most_together = 4;
 // Where rows have gaps copies take turns after so many rows of the table, which the first cache
 // holds.
@@ -77,7 +77,7 @@ template <class Run>
 template <class Data>
 constexpr bool is_converted = sizeof(typename Data::Element) == 2;
 
-// `count` rows of x, `x_step` from each other.
+// `count` rows, which share one of the table, `x_step` from each other.
 template <class Way, Ahead ahead>
 void turn_few(const Rotation& r, const typename Way::Element* x, typename Way::Element* y,
               std::int64_t count, std::int64_t x_step, std::int64_t y_step, std::int64_t row) {
@@ -99,7 +99,7 @@ void turn_copies_together(const Rotation& r) {
                                  smaller(most_together, r.copies - copy), r.x_copy, r.y_copy, row);
 }
 
-template <class Way>
+template <class Way, Ahead ahead>
 void turn_repeats_together(const Rotation& r) {
     const auto* const x = static_cast<const typename Way::Element*>(r.x);
     auto* const y = static_cast<typename Way::Element*>(r.y);
@@ -107,23 +107,27 @@ void turn_repeats_together(const Rotation& r) {
         for (std::int64_t row = 0; row < r.rows; ++row)
             for (std::int64_t i = 0; i < r.repeats; i += most_together) {
                 const std::int64_t at = row * r.repeats + i;
-                turn_few<Way, Ahead::nothing>(
+                turn_few<Way, ahead>(
                     r, x + copy * r.x_copy + at * r.x_stride, y + copy * r.y_copy + at * r.y_stride,
                     smaller(most_together, r.repeats - i), r.x_stride, r.y_stride, row);
             }
 }
 
-// Whether rows that share a row of the table were turned together. Those that follow each other in
-// memory are not where they come from afar: they are read in their order there.
+// Turns rows that share a row of the table together, where there are some; returns whether it did.
+// Those that follow each other in memory and come from afar had better be read in their order.
 template <class Way>
-bool turned_together(const Rotation& r) {
-    const bool is_far = r.ahead == Ahead::far_rows;
-    if (r.streamed || (r.repeats > 1 ? is_far : r.copies == 1))
+bool try_together(const Rotation& r) {
+    const bool near = r.ahead == Ahead::nothing || r.ahead == Ahead::next_rows;
+    if (r.repeats > 1 && near)
+        r.ahead == Ahead::nothing ? turn_repeats_together<Way, Ahead::nothing>(r)
+                                  : turn_repeats_together<Way, Ahead::next_rows>(r);
+    else if (r.repeats > 1 || r.copies == 1)
         return false;
-    r.repeats > 1                 ? turn_repeats_together<Way>(r)
-    : is_far                      ? turn_copies_together<Way, Ahead::far_rows>(r)
-    : r.ahead == Ahead::next_rows ? turn_copies_together<Way, Ahead::next_rows>(r)
-                                  : turn_copies_together<Way, Ahead::nothing>(r);
+    else if (near)
+        r.ahead == Ahead::nothing ? turn_copies_together<Way, Ahead::nothing>(r)
+                                  : turn_copies_together<Way, Ahead::next_rows>(r);
+    else
+        turn_copies_together<Way, Ahead::far_rows>(r);
     return true;
 }
 
@@ -254,14 +258,16 @@ struct Interleaved {
 
     static void rotate(const Rotation& r) {
         const std::int64_t width = 2 * r.pairs;
+        const bool gapless =
+            r.x_stride == width && r.y_stride == width && (r.repeats == 1 || width % lanes == 0);
+        const bool streams = r.streamed && gapless && lies_in_pairs(r);
         if constexpr (is_converted<Data>)
-            if (width % lanes == 0 && turned_together<Interleaved>(r))
+            if (!streams && width % lanes == 0 && try_together<Interleaved>(r))
                 return;
-        const bool gapless = r.x_stride == width && r.y_stride == width;
-        if (gapless && (r.repeats == 1 || width % lanes == 0)) {
+        if (gapless) {
             const bool to_second = r.ahead == Ahead::far_rows_to_second;
             const bool far = r.ahead == Ahead::far_rows || to_second;
-            if (r.streamed && lies_in_pairs(r))
+            if (streams)
                 return to_second ? run_gapless<true, Ahead::far_rows_to_second>(r)
                        : far     ? run_gapless<true, Ahead::far_rows>(r)
                                  : run_gapless<true, Ahead::nothing>(r);
@@ -313,7 +319,7 @@ struct Half {
 
     static void run_row(const Element* x, Element* y, std::int64_t apart, const Table* cosines,
                         const Table* sines, std::int64_t pairs) {
-        if (pairs >= lanes) { // the last vectors may lie across others, and be theirs: read first
+        if (pairs >= lanes) { // the last vectors overlap those before: in place, read before them
             const std::int64_t k = pairs - lanes;
             const Turn turn{S::get(cosines + k), S::get(sines + k)};
             const Vector a = Data::get(x + k), b = Data::get(x + apart + k);
@@ -426,10 +432,12 @@ struct Half {
     }
 
     static void rotate(const Rotation& r) {
+        const bool gapless =
+            r.y_stride == 2 * r.pairs && r.apart == r.pairs && r.pairs % lanes == 0;
         if constexpr (is_converted<Data>)
-            if (r.pairs % lanes == 0 && turned_together<Half>(r))
+            if (!(r.streamed && gapless) && r.pairs % lanes == 0 && try_together<Half>(r))
                 return;
-        if (r.y_stride == 2 * r.pairs && r.apart == r.pairs && r.pairs % lanes == 0)
+        if (gapless)
             return r.ahead == Ahead::far_rows_to_second // and streamed
                        ? run_gapless<true, Ahead::far_rows_to_second>(r)
                        : r.streamed                    ? run_gapless<true, Ahead::far_rows>(r)

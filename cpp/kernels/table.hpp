@@ -67,8 +67,7 @@ struct Rotation {
     bool streamed; // past the cache, where rows of y have no gaps
 };
 
-// Rotation of bfloat16 by whole lines, of 32 pairs and more, where a processor rounds to it in
-// one step.
+// Rotation of bfloat16 by whole lines, where a processor rounds to it in one step.
 struct LineKernels {
     void (*rotate_interleaved)(const Rotation& rows);
     void (*rotate_half)(const Rotation& rows);

@@ -48,6 +48,22 @@ struct Two {
         return {S::fms(a.first, b.first, c.first), S::fms(a.second, b.second, c.second)};
     }
     template <class Pair>
+    static Pair fmaddsub(Pair a, Pair b, Pair c) {
+        return {S::fmaddsub(a.first, b.first, c.first), S::fmaddsub(a.second, b.second, c.second)};
+    }
+    template <class Pair>
+    static Pair swap_neighbours(Pair v) {
+        return {S::swap_neighbours(v.first), S::swap_neighbours(v.second)};
+    }
+    template <class Pair>
+    static Pair evens_twice(Pair v) {
+        return {S::evens_twice(v.first), S::evens_twice(v.second)};
+    }
+    template <class Pair>
+    static Pair odds_twice(Pair v) {
+        return {S::odds_twice(v.first), S::odds_twice(v.second)};
+    }
+    template <class Pair>
     static Pair min(Pair a, Pair b) {
         return {S::min(a.first, b.first), S::min(a.second, b.second)};
     }

@@ -136,7 +136,10 @@ class Turning {
     using Rotate = void (*)(const Rotation&);
     static Rotate kernel(const Kernels& kernels, const RotaryData& data, std::int64_t pairs) {
         const bool half = data.pairing == Pairing::half;
-        if (data.type == Type::bfloat16 && pairs >= 32 && rounds_lines(kernels))
+        // Rows of half lines are turned faster by these, several at a time.
+        const std::int64_t vectors = half ? pairs : 2 * pairs;
+        const bool in_lines = pairs >= 32 && (vectors % 32 == 0 || vectors % 16 != 0);
+        if (data.type == Type::bfloat16 && in_lines && rounds_lines(kernels))
             return half ? kernels.lines.rotate_half : kernels.lines.rotate_interleaved;
         return (half ? kernels.rotate_half
                      : kernels.rotate_interleaved)[static_cast<int>(data.type)];

@@ -94,7 +94,7 @@ void check_interrupted_calls() {
 }
 
 // Large tasks look at the clock one by one, once that is known: at every eighth, the second time
-// that signals are looked for would be after 24.
+// that signals are looked for would be after 23 of them.
 void check_interrupted_large_tasks() {
     static int asked;
     asked = 0;

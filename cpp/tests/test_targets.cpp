@@ -105,28 +105,33 @@ Bytes rotations(const Kernels& kernels) {
 Bytes rotations_without_gaps(const Kernels& kernels) {
     constexpr std::int64_t copies = 5, rows = 4, repeats = 6, pairs = 32, width = 2 * pairs;
     constexpr std::int64_t copy = rows * repeats * width;
-    std::vector<std::pair<Type, void (*)(const Rotation&)>> ways;
-    for (const auto& way : {kernels.rotate_interleaved, kernels.rotate_half}) {
-        for (const Type type : all_types)
+    constexpr auto bfloat16 = Type::bfloat16;
+    const bool in_lines = rounds_lines(kernels);
+    std::vector<std::pair<Type, void (*)(const Rotation&)>> ways{
+        {bfloat16, in_lines ? kernels.lines.rotate_interleaved
+                            : kernels.rotate_interleaved[static_cast<int>(bfloat16)]},
+        {bfloat16,
+         in_lines ? kernels.lines.rotate_half : kernels.rotate_half[static_cast<int>(bfloat16)]}};
+    for (const Type type : all_types)
+        for (const auto& way : {kernels.rotate_interleaved, kernels.rotate_half})
             ways.emplace_back(type, way[static_cast<int>(type)]);
-        ways.push_back(ways[ways.size() - 2]); // bfloat16 once more, or by lines
-    }
-    if (rounds_lines(kernels)) {
-        ways[4].second = kernels.lines.rotate_interleaved;
-        ways[9].second = kernels.lines.rotate_half;
-    }
     Bytes all;
     for (const auto& [type, rotate] : ways) {
         const Bytes x = data_of(type, copies * copy, 8);
         const Bytes table =
             data_of(type == Type::float64 ? type : Type::float32, rows * repeats * width, 9);
-        for (const Ahead ahead : {Ahead::nothing, Ahead::next_rows, Ahead::far_rows})
+        for (const Ahead ahead :
+             {Ahead::nothing, Ahead::next_rows, Ahead::far_rows, Ahead::far_rows_to_second})
             for (const bool streamed : {false, true})
                 for (const std::int64_t some : {std::int64_t{1}, repeats}) {
-                    std::vector<Line> y(x.size() / sizeof(Line));
+                    if (ahead == Ahead::far_rows_to_second && !streamed)
+                        continue;
+                    constexpr std::int64_t past_line = 16; // as NumPy's large arrays begin
+                    std::vector<Line> y(x.size() / sizeof(Line) + 1);
+                    char* const first = y.front().bytes + past_line;
                     Rotation r{};
                     r.x = x.data();
-                    r.y = y.data();
+                    r.y = first;
                     r.rows = rows * repeats / some;
                     r.repeats = some;
                     r.x_stride = r.y_stride = width;
@@ -138,8 +143,7 @@ Bytes rotations_without_gaps(const Kernels& kernels) {
                     r.streamed = streamed;
                     rotate(r);
                     kernels.fence();
-                    const auto* const bytes = reinterpret_cast<const char*>(y.data());
-                    all.insert(all.end(), bytes, bytes + x.size());
+                    all.insert(all.end(), first, first + x.size());
                 }
     }
     return all;

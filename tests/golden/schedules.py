@@ -6,8 +6,8 @@ An entry names a model, the function of `ropewalk.frequencies` with its width an
 what it must give: angles per position (radians) with 20 digits, one list an axis, and the
 attention factor.
 
-The settings are those of the models' published configurations, and so are the lists of LongRoPE's
-factors, which stand in tests/golden/model_configs.json.
+The settings are those of the models' published configurations, as tests/golden/model_configs.json
+has them, with the lists of LongRoPE's factors.
 """
 
 import json
@@ -117,12 +117,10 @@ def one_axis() -> list[str]:
     return [
         entry("Llama 2", "standard", 128, {}, [powers(64, 10000)]),
         entry("Llama 3", "standard", 128, {"base": 500000.0}, [half_a_million]),
-        entry("Mistral 7B v0.3", "standard", 128, {"base": 1e6}, [powers(64, 10**6)]),
-        entry("Qwen3", "standard", 128, {"base": 1e6}, [powers(64, 10**6)]),
+        entry("Mistral 7B v0.3 and Qwen3", "standard", 128, {"base": 1e6}, [powers(64, 10**6)]),
         entry("SmolLM3", "standard", 128, {"base": 5e6}, [powers(64, 5 * 10**6)]),
-        entry("GPT-J", "standard", 64, {}, [powers(32, 10000)]),
         entry("ModernBERT, global", "standard", 64, {"base": 160000.0}, [powers(32, 160000)]),
-        entry("ModernBERT, local", "standard", 64, {}, [powers(32, 10000)]),
+        entry("GPT-J; ModernBERT, local", "standard", 64, {}, [powers(32, 10000)]),
         entry("Gemma 3 and 4, sliding layers", "standard", 256, {}, [powers(128, 10000)]),
         entry(
             "Llama 3.1",
