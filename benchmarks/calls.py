@@ -52,16 +52,19 @@ def small(bench: Bench) -> Iterator[Figure]:
         table.check_rows(positions, encoding(), 2.0**-52)
         name = f"sinusoidal_encoding, {tokens} x {dim}"
         yield bench.figure({"call": name}, encoding, rivals=table.verified(positions, encoding()))
-    # Others are given the tables of that step; ours are not kept of other parts, by its base.
-    step, angles = rows(32, 1, 128), 4096 * 500000.0 ** (-2.0 * np.arange(64) / 128)
-    cosines, sines = (row[None].astype(np.float32) for row in (np.cos(angles), np.sin(angles)))
-    others = rotary.turning(step, cosines, sines, "half", bench.threads)
-    rotation = partial(rw.rotate, step[:, 0], 4096, base=500000.0, pairing="half")
-    exact = rotary.formula(step.astype(np.float64), np.cos(angles), np.sin(angles), "half")
-    turns: list[Call] = [rotation, *others.values()]
-    for turn in turns:
-        check(np.asarray(turn()).reshape(exact.shape), exact, 1e-5)
-    yield bench.figure({"call": "rotate, 32 x 128"}, rotation, rivals=others)
+    step = rows(32, 1, 128)
+    rw.rotate(rows(1024, 128), pairing="half")  # whose tables are kept
+    for name, position in (("after a prompt", 1000), ("far behind", 100_000)):
+        angles = position * 10000.0 ** (-2.0 * np.arange(64) / 128)
+        cosines, sines = np.cos(angles), np.sin(angles)
+        tables = [row[None].astype(np.float32) for row in (cosines, sines)]
+        others = rotary.turning(step, tables[0], tables[1], "half", bench.threads)
+        rotation = partial(rw.rotate, step[:, 0], position, pairing="half")
+        exact = rotary.formula(step.astype(np.float64), cosines, sines, "half")
+        turns: list[Call] = [rotation, *others.values()]
+        for turn in turns:
+            check(np.asarray(turn()).reshape(exact.shape), exact, 1e-5)
+        yield bench.figure({"call": f"rotate, 32 x 128, {name}"}, rotation, rivals=others)
 
 
 def imports(bench: Bench) -> Iterator[Figure]:

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from ropewalk import _arrays, _core, _options, _results
 from ropewalk._options import Pairing
 from ropewalk._runtime import get_num_threads
-from ropewalk.frequencies import Frequencies, from_radians, standard
+from ropewalk.frequencies import Frequencies, from_radians
 from ropewalk.frequencies._given import given_or_standard
 from ropewalk.frequencies._standard import standard_of
 
@@ -318,7 +318,9 @@ def _turning(
     """Return the frequencies of all features that are to be turned."""
     width = _arrays.rotary_width(data, rotary_dim)
     if frequencies is None:
-        return standard_of(width, 10000.0) if base is None else standard(width, base=base)
+        return standard_of(
+            width, 10000.0 if base is None else _options.positive_number("base", base)
+        )
     turning = given_or_standard(None, base, frequencies)
     if 2 * len(turning) != width:
         what = "the last axis of x" if rotary_dim is None else "rotary_dim"
