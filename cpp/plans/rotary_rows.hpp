@@ -136,7 +136,8 @@ class Turning {
     using Rotate = void (*)(const Rotation&);
     static Rotate kernel(const Kernels& kernels, const RotaryData& data, std::int64_t pairs) {
         const bool half = data.pairing == Pairing::half;
-        // Rows of half lines are turned faster by these, several at a time.
+        // Rows of whole half lines are turned several at a time by the ordinary kernels, by these
+        // not, which is slower.
         const std::int64_t vectors = half ? pairs : 2 * pairs;
         const bool in_lines = pairs >= 32 && (vectors % 32 == 0 || vectors % 16 != 0);
         if (data.type == Type::bfloat16 && in_lines && rounds_lines(kernels))
