@@ -68,6 +68,11 @@ ENCODINGS: dict[str, tuple[str, Callable[[], NDArray[Any]], list[str]]] = {
         lambda: rw.sinusoidal_encoding(range(-3, 4), 4, base=100, order="cos-sin", dtype="float32"),
         ["cos_0", "sin_0", "cos_1", "sin_1"],
     ),
+    "sinusoidal, halves": (
+        "sinusoidal --positions 0:9:4 --dim 6 --pairing half",
+        lambda: rw.sinusoidal_encoding(range(0, 9, 4), 6, pairing="half"),
+        ["sin_0", "sin_1", "sin_2", "cos_0", "cos_1", "cos_2"],
+    ),
     "rotary": (
         "rotary --positions 5:0:-1 --dim 6 --base 500000 --dtype float16",
         lambda: np.hstack(rw.rotary_tables(range(5, 0, -1), 6, base=500000, dtype="float16")),

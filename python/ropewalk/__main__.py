@@ -33,7 +33,8 @@ from ropewalk import (
     show_config,
     sinusoidal_encoding,
 )
-from ropewalk._options import LANGUAGES
+from ropewalk._encodings import Order
+from ropewalk._options import LANGUAGES, Pairing
 from ropewalk.articles._ledger import ARTICLES, Verdict
 
 Positions = range | list[float]
@@ -150,7 +151,8 @@ def _add_encodings(command: argparse.ArgumentParser) -> Iterator[argparse.Argume
             parser.add_argument("--base", type=float, help="default: 10000")
             parser.add_argument("--dtype", choices=("float64", "float32", "float16"))
         if name == "sinusoidal":
-            parser.add_argument("--order", choices=("sin-cos", "cos-sin"), help="default: sin-cos")
+            parser.add_argument("--order", choices=get_args(Order), help="default: sin-cos")
+            parser.add_argument("--pairing", choices=get_args(Pairing), help="default: interleaved")
         yield parser
 
 
@@ -254,17 +256,19 @@ _ENCODINGS: dict[str, tuple[Callable[..., NDArray[Any]], str]] = {
     "integer": (integer_encoding, "the position in every column"),
     "normalised": (integer_encoding, "the position divided by the length"),
     "binary": (binary_encoding, "the bits of the position"),
-    "sinusoidal": (sinusoidal_encoding, "sine and cosine of every pair, side by side"),
+    "sinusoidal": (sinusoidal_encoding, "sine and cosine of every pair"),
     "rotary": (_rotary, "the cosines of all pairs, then their sines"),
 }
-_KEYWORDS = {"base", "bits", "dtype", "length", "order"}
+_KEYWORDS = {"base", "bits", "dtype", "length", "order", "pairing"}
 
 
 def _columns(options: argparse.Namespace, dim: int) -> list[str]:
     pairs = range(dim // 2)
     if options.encoding == "sinusoidal":
         waves = vars(options).get("order", "sin-cos").split("-")
-        return [f"{wave}_{pair}" for pair in pairs for wave in waves]
+        if vars(options).get("pairing", "interleaved") == "interleaved":
+            return [f"{wave}_{pair}" for pair in pairs for wave in waves]
+        return [f"{wave}_{pair}" for wave in waves for pair in pairs]
     if options.encoding == "rotary":
         return [f"{wave}_{pair}" for wave in ("cos", "sin") for pair in pairs]
     return [f"dimension_{i + 1}" for i in range(dim)]
