@@ -488,6 +488,22 @@ def test_frequencies_are_those_of_transformers_within_float32(
     assert factor == pytest.approx(ours.attention_factor, rel=1e-12)
 
 
+@pytest.mark.parametrize(
+    "model", [model for model, case in CASES if "sections" in case], ids=name_of
+)
+def test_axes_own_the_pairs_that_they_own_in_transformers(model: dict[str, Any]) -> None:
+    torch = pytest.importorskip("torch", reason="compares with transformers")
+    positions = np.array([[0, 0, 0], [1, 20, 300], [40, 5, 6], [7, 80, 9]])  # (tokens, axes)
+    theirs = transformers_rotary(model["config"])(
+        torch.zeros(1), torch.from_numpy(positions.T[:, None])
+    )
+    frequencies = rw.rotary_from_config(model["config"])["frequencies"]
+    ours = rw.rotary_tables(positions, frequencies=frequencies)
+    for table, expected in zip(theirs, ours, strict=True):
+        once = table[0, :, : len(frequencies)].numpy()  # and once more for the other half
+        np.testing.assert_allclose(once, expected, rtol=0, atol=5e-5)  # 300 radians in float32
+
+
 def test_transformers_no_longer_reads_the_old_name_of_longrope() -> None:
     with pytest.raises(KeyError, match="original_max_position_embeddings"):
         inv_freq(config_of("Phi-3-vision 128k"), {})
