@@ -87,9 +87,25 @@ def test_a_new_figure_is_made_only_where_none_is_given(name: str) -> None:
     if not isinstance(drawn, FuncAnimation):
         assert drawn == (axes.ravel().tolist() if name in PANELS else axes)
     assert plt.get_fignums() == []
-    assert figures_of(example(name)) == [plt.gcf()]
+    drawn = example(name)
+    assert figures_of(drawn) == [plt.gcf()]
     assert len(plt.get_fignums()) == 1
-    assert isinstance(plt.gcf().get_layout_engine(), ConstrainedLayoutEngine)
+    at_every_frame = isinstance(plt.gcf().get_layout_engine(), ConstrainedLayoutEngine)
+    assert at_every_frame != isinstance(drawn, FuncAnimation)
+
+
+@pytest.mark.parametrize("animate", [rw.plot.moving_vector, rw.plot.rotating_pairs])
+def test_axes_of_an_animation_stay_where_a_layout_puts_them(animate: Drawing) -> None:
+    animation = animate(TABLE)
+    figure = plt.gcf()
+    (ax,) = figure.axes
+    held = ax.get_position().bounds
+    assert held[0] > 0.01
+    animation.to_jshtml()
+    assert ax.get_position().bounds == held
+    figure.set_layout_engine("constrained")
+    figure.draw_without_rendering()
+    np.testing.assert_allclose(ax.get_position().bounds, held, rtol=0, atol=1e-3)
 
 
 @pytest.mark.parametrize("name", PANELS)

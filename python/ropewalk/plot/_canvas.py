@@ -11,6 +11,7 @@ import numpy as np
 from matplotlib import font_manager, rcParams
 from matplotlib import pyplot as plt
 from matplotlib.animation import FuncAnimation
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
@@ -156,16 +157,31 @@ def axes(ax: Axes | None, height: float, lang: Lang = "en", *, width: float = WI
 def laid_out_once(
     height: float, animate: Callable[[Figure, Lang], FuncAnimation], lang: Lang
 ) -> FuncAnimation:
-    """Return an animation in a new figure, whose Axes keep the place that they have at first.
+    """Return an animation in a new figure, whose Axes keep the place that they have at first."""
+    figure = Figure(figsize=(WIDTH, height), layout="constrained")
+    animation = animate(figure, lang)
+    hold_layout(figure)
+    return animation
+
+
+def hold_layout(figure: Figure) -> None:
+    """Leave the Axes of a constrained layout where they are for what the figure shows now.
 
     A layout for every frame takes more time than its drawing, and may let the Axes tremble.
     """
-    layout = ConstrainedLayoutEngine()
-    figure = Figure(figsize=(WIDTH, height), layout=layout)
-    animation = animate(figure, lang)
-    layout.execute(figure)
-    figure.set_layout_engine(None)
-    return animation
+    ConstrainedLayoutEngine().execute(figure)
+    figure.set_layout_engine("none")
+
+
+def animation(
+    ax: Axes, show: Callable[[int], list[Artist]], frames: int, milliseconds: int, *, alone: bool
+) -> FuncAnimation:
+    """Return the animation that `show` draws; `alone` in a figure that was made for it."""
+    show(0)  # so that a layout knows of all words
+    figure = ax.figure.figure
+    if alone:
+        hold_layout(figure)
+    return FuncAnimation(figure, show, frames=frames, interval=milliseconds)
 
 
 def panels(

@@ -268,6 +268,7 @@ def moving_vector(
     """
     values, at = _canvas.rows(as_reals("table", table), positions)
     low, high = _limits(values)
+    alone = ax is None
     ax = _canvas.axes(ax, 2.4, lang)
     ax.axhline(0, color="0.6", linewidth=0.8)
     bars = _add_bars(ax, values[0], 0, COLOURS[0])
@@ -281,9 +282,7 @@ def moving_vector(
         ax.title.set(**_canvas.words("position {}", lang, _canvas.number(at[frame])))
         return [bars, ax.title]
 
-    show(0)  # so that a layout knows of the title
-    figure = ax.figure.figure
-    return FuncAnimation(figure, show, frames=len(values), interval=MILLISECONDS)
+    return _canvas.animation(ax, show, len(values), MILLISECONDS, alone=alone)
 
 
 def position_kernel(

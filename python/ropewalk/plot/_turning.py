@@ -112,6 +112,7 @@ def rotating_pairs(
     centres = np.stack(
         [BETWEEN_CENTRES * (places % IN_A_ROW), -BETWEEN_ROWS * (places // IN_A_ROW)], axis=1
     )
+    alone = ax is None
     ax = _canvas.axes(ax, 0.6 + 1.8 * rows, lang)
     hands, trails = [], []
     for place, (centre, title) in enumerate(zip(centres, titles, strict=True)):
@@ -136,5 +137,4 @@ def rotating_pairs(
         said.set(**_canvas.words("position {}", lang, _canvas.number(at[frame])))
         return [*trails, *hands, said]
 
-    show(0)
-    return FuncAnimation(ax.figure.figure, show, frames=len(at), interval=A_FRAME)
+    return _canvas.animation(ax, show, len(at), A_FRAME, alone=alone)
