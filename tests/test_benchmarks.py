@@ -29,6 +29,7 @@ from benchmarks.tables import LEADS, TABLES, leads, losses, pivot
 import ropewalk as rw
 
 ROOT = Path(__file__).parents[1]
+RECORDS = sorted((ROOT / "docs" / "measurements").glob("*.json"))
 SVG = "{http://www.w3.org/2000/svg}"
 
 
@@ -90,13 +91,19 @@ def test_the_page_shows_what_was_measured(tmp_path: Path) -> None:
     page, copy = ROOT / "docs" / "performance.md", tmp_path / "page.md"
     text = page.read_text(encoding="utf-8")
     copy.write_text(text.replace("0", "x"), encoding="utf-8")
-    run("benchmarks.tables", copy, *sorted((ROOT / "docs" / "measurements").glob("*.json")))
+    run("benchmarks.tables", copy, *RECORDS)
     shown, expected = (
         re.findall(r"<!-- table: .*?<!-- end -->", marked, re.DOTALL)
         for marked in (copy.read_text(encoding="utf-8"), text)
     )
     assert len(expected) == len(TABLES)
     assert shown == expected
+
+
+@pytest.mark.parametrize("record", RECORDS, ids=lambda record: record.stem)
+def test_what_was_measured_is_a_commit(record: Path) -> None:
+    commits = {figure["commit"] for figure in json.loads(record.read_text("utf-8"))}
+    assert not [commit for commit in commits if not re.fullmatch("[0-9a-f]{7,40}", commit)]
 
 
 def test_figures_of_a_part_stand_by_the_fields_of_their_cases() -> None:
