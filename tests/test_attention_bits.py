@@ -73,7 +73,7 @@ def test_bits_do_not_depend_on_the_number_of_threads(
 def test_tiles_that_meet_many_keys_together_have_the_bits_of_single_ones(
     case: str, strided: bool
 ) -> None:
-    queries, keys = 210, 15000  # 9 tiles of the 420 queries that share 570,000 elements
+    queries, keys = 210, 7500  # 9 tiles of the 420 queries that share 285,000 elements
     arguments = data("float32", queries=queries, keys=keys)
     if strided:
         arguments = [np.moveaxis(np.moveaxis(x, 1, 2).copy(), 2, 1) for x in arguments]

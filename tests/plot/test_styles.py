@@ -16,9 +16,6 @@ from tests.plot.examples import EXAMPLES, example, figures_of
 
 import ropewalk as rw
 
-names = pytest.mark.parametrize("name", rw.plot.__all__)
-styles = pytest.mark.parametrize("style", ["default", "dark_background"])
-languages = pytest.mark.parametrize("lang", ["en", "ja"])
 # Figures of which a word stands on a colour or has that of its curve, and a table of cells alone.
 COLOURED = {"article_figures", "attention_stages", "heatmap", "number_table", "sine", "wavelengths"}
 
@@ -56,53 +53,49 @@ def test_every_public_figure_has_an_example() -> None:
     assert sorted(EXAMPLES) == sorted(rw.plot.__all__)
 
 
-@names
-@styles
-def test_texts_and_lines_stand_out_from_what_lies_beneath(
-    name: str, style: str, monkeypatch: pytest.MonkeyPatch
+def assert_texts_are_whole_and_apart(figure: Figure, texts: list[Text]) -> None:
+    assert figure.get_size_inches()[0] == 6
+    whole = figure.get_tightbbox()
+    assert min(whole.x0, whole.y0) >= 0
+    assert (whole.max <= figure.get_size_inches()).all()
+    # Two pixels less on every side: boxes are larger than the letters in them.
+    boxes = [(text, text.get_window_extent().padded(-2)) for text in texts]
+    for i, (text, box) in enumerate(boxes):
+        assert float(text.get_fontsize()) >= 6, text
+        assert box.x0 >= 0, text
+        assert box.y0 >= 0, text
+        assert box.x1 <= figure.bbox.x1, text
+        assert box.y1 <= figure.bbox.y1, text
+        for other, its_box in boxes[:i]:
+            assert not box.overlaps(its_box), (text, other)
+
+
+def assert_texts_and_lines_stand_out(
+    figure: Figure, texts: list[Text], pixels: NDArray[np.float64]
 ) -> None:
     """Texts by 3 to 1, as WCAG 2.2 asks of large ones; of lines it is enough to be seen."""
-    with plt.style.context(style):
-        for figure in figures_of(example(name)):
-            pixels, texts = drawn_with_texts_apart(figure, monkeypatch)
-            for text in texts:
-                if text.get_path_effects():  # a rim sets it off from anything
-                    continue
-                ground = beneath(pixels, text.get_window_extent())
-                assert contrast(ground, np.array(to_rgb(text.get_color()))) > 3, text
-            ground = np.array(to_rgb(figure.get_facecolor()))
-            for line in figure.findobj(Line2D):
-                assert contrast(ground, np.array(to_rgb(line.get_color()))) > 1.2, line
+    for text in texts:
+        if text.get_path_effects():  # a rim sets it off from anything
+            continue
+        ground = beneath(pixels, text.get_window_extent())
+        assert contrast(ground, np.array(to_rgb(text.get_color()))) > 3, text
+    ground = np.array(to_rgb(figure.get_facecolor()))
+    for line in figure.findobj(Line2D):
+        assert contrast(ground, np.array(to_rgb(line.get_color()))) > 1.2, line
 
 
-@styles
-@pytest.mark.parametrize("name", sorted(EXAMPLES.keys() - COLOURED))
-def test_words_take_the_colour_of_the_style(name: str, style: str) -> None:
-    with plt.style.context(style):
-        for figure in figures_of(example(name)):
-            figure.draw_without_rendering()
-            texts = [text for text in figure.findobj(Text) if text.get_text()]
-            assert {to_rgb(text.get_color()) for text in texts} == {to_rgb(rcParams["text.color"])}
-
-
-@names
-@languages
-def test_at_600_pixels_texts_are_whole_and_apart_and_can_be_read(
-    name: str, lang: str, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("name", rw.plot.__all__)
+@pytest.mark.parametrize(
+    ("style", "lang"), [("default", "en"), ("default", "ja"), ("dark_background", "en")]
+)
+def test_texts_can_be_read_at_600_pixels(
+    name: str, style: str, lang: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for figure in figures_of(example(name, lang)):
-        assert figure.get_size_inches()[0] == 6
-        _, texts = drawn_with_texts_apart(figure, monkeypatch)
-        whole = figure.get_tightbbox()
-        assert min(whole.x0, whole.y0) >= 0
-        assert (whole.max <= figure.get_size_inches()).all()
-        # Two pixels less on every side: boxes are larger than the letters in them.
-        boxes = [(text, text.get_window_extent().padded(-2)) for text in texts]
-        for i, (text, box) in enumerate(boxes):
-            assert float(text.get_fontsize()) >= 6, text
-            assert box.x0 >= 0, text
-            assert box.y0 >= 0, text
-            assert box.x1 <= figure.bbox.x1, text
-            assert box.y1 <= figure.bbox.y1, text
-            for other, its_box in boxes[:i]:
-                assert not box.overlaps(its_box), (text, other)
+    with plt.style.context(style):
+        for figure in figures_of(example(name, lang)):
+            pixels, texts = drawn_with_texts_apart(figure, monkeypatch)
+            assert_texts_are_whole_and_apart(figure, texts)
+            assert_texts_and_lines_stand_out(figure, texts, pixels)
+            if name not in COLOURED:
+                found = {to_rgb(text.get_color()) for text in texts}
+                assert found == {to_rgb(rcParams["text.color"])}
