@@ -1,6 +1,7 @@
-"""Write the tables of a page from measured figures, each between its marks in the page.
+"""Write the tables of pages from measured figures, each between its marks in a page.
 
-Run alone: python -m benchmarks.tables docs/performance.md docs/measurements/*.json
+Run alone:
+python -m benchmarks.tables docs/measurements/*.json docs/performance.md docs/performance/*.md
 """
 
 import argparse
@@ -252,17 +253,22 @@ TABLES: Mapping[str, Callable[[Files], str]] = {
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.tables", description=__doc__)
-    parser.add_argument("page", type=Path, metavar="PAGE.md")
-    parser.add_argument("sources", type=Path, nargs="+", metavar="FILE.json")
-    given = parser.parse_args()
-    files = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in given.sources}
+    parser.add_argument("paths", type=Path, nargs="+", metavar="FILE.json or PAGE.md")
+    paths: list[Path] = parser.parse_args().paths
+    files = {
+        path.stem: json.loads(path.read_text(encoding="utf-8"))
+        for path in paths
+        if path.suffix == ".json"
+    }
 
     def filled(marked: re.Match[str]) -> str:
         name, end = marked.groups()
         return f"{name}{end}\n{TABLES[name](files)}\n"
 
-    page = given.page.read_text(encoding="utf-8")
-    given.page.write_text(MARKED.sub(filled, page), encoding="utf-8")
+    for page in paths:
+        if page.suffix == ".md":
+            text = page.read_text(encoding="utf-8")
+            page.write_text(MARKED.sub(filled, text), encoding="utf-8")
 
 
 if __name__ == "__main__":

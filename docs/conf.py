@@ -21,6 +21,7 @@ root_doc = "docs/index"
 include_patterns = [
     "*.md",
     "docs/*.md",
+    "docs/performance/*.md",
     "docs/reference/*.rst",
     "notebooks/*.ipynb",
     "notebooks/ja/*.ipynb",

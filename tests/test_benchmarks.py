@@ -87,14 +87,20 @@ def test_a_chart_is_drawn_of_what_was_measured(measurement: Path, tmp_path: Path
     assert charts[0].read_bytes() == charts[1].read_bytes()
 
 
-def test_the_page_shows_what_was_measured(tmp_path: Path) -> None:
-    page, copy = ROOT / "docs" / "performance.md", tmp_path / "page.md"
-    text = page.read_text(encoding="utf-8")
-    copy.write_text(text.replace("0", "x"), encoding="utf-8")
-    run("benchmarks.tables", copy, *RECORDS)
+def test_the_pages_show_what_was_measured(tmp_path: Path) -> None:
+    docs = ROOT / "docs"
+    pages = [docs / "performance.md", *sorted((docs / "performance").glob("*.md"))]
+    copies = [tmp_path / page.name for page in pages]
+    for page, copy in zip(pages, copies, strict=True):
+        copy.write_text(page.read_text(encoding="utf-8").replace("0", "x"), encoding="utf-8")
+    run("benchmarks.tables", *RECORDS, *copies)
     shown, expected = (
-        re.findall(r"<!-- table: .*?<!-- end -->", marked, re.DOTALL)
-        for marked in (copy.read_text(encoding="utf-8"), text)
+        re.findall(
+            r"<!-- table: .*?<!-- end -->",
+            "".join(path.read_text(encoding="utf-8") for path in paths),
+            re.DOTALL,
+        )
+        for paths in (copies, pages)
     )
     assert len(expected) == len(TABLES)
     assert shown == expected
