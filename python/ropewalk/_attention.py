@@ -155,10 +155,10 @@ def attention(
 
     No array of query length times key length is made: what is needed beside the result does not
     grow with the lengths, but for a copy of the keys and values of a head, up to 2**24 elements,
-    where many queries meet them and they are of half a type or their rows lie apart; for what few
-    queries gather, a value dim of float64 each for every 2048 keys; and for a copy of a bias of
-    another dtype. Up to 2**28 numbers of bfloat16 are copied, two for each with "bfloat16x3"; with
-    more of them no matrices are multiplied.
+    where many queries meet them and they are of another type than is computed in, or their rows lie
+    apart; for what few queries gather, a value dim of float64 each for every 2048 keys; and for a
+    copy of a bias of another dtype. Up to 2**28 numbers of bfloat16 are copied, two for each with
+    "bfloat16x3"; with more of them no matrices are multiplied.
 
     Half types compute in float32 and round at the end. float32 is summed in float32 over 128 keys
     and in float64 over those, so its error does not grow with the number of keys: for standard

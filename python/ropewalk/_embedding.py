@@ -48,7 +48,8 @@ def embed(
         If an id names no row of `table`, `table` has not two dimensions, `scale` is not positive
         and finite, or `out` does not fit.
     TypeError
-        If `ids` are no integers, `table` holds no numbers, or `scale` is no real number.
+        If `ids` are no integers, `table` holds no numbers, `scale` is no real number, or `out` is
+        no array.
 
     See Also
     --------

@@ -238,7 +238,7 @@ def sinusoidal_encoding(
         does not fit.
     TypeError
         If `positions` are complex or no numbers, `dim` is missing or no integer, `frequencies` are
-        no `Frequencies`, or `dtype` is not one of those named.
+        no `Frequencies`, `dtype` is not one of those named, or `out` is no array.
     ImportError
         If `dtype` is "bfloat16" and ml_dtypes is not installed.
 

@@ -187,8 +187,8 @@ def rotate(
         If shapes do not fit, an argument is out of the range above, `base` and `frequencies` are
         both given, or `out` does not fit or shares part of the memory of another argument.
     TypeError
-        If `x` or `positions` are complex or no numbers, `rotary_dim` is no integer, or
-        `frequencies` are no `Frequencies`.
+        If `x` or `positions` are complex or no numbers, `rotary_dim` is no integer, `inverse` no
+        boolean, `frequencies` are no `Frequencies`, or `out` is no array.
 
     See Also
     --------
@@ -420,7 +420,8 @@ def rotate_by(
         If shapes do not fit, `pairing` is another, or `out` does not fit or shares part of the
         memory of another argument.
     TypeError
-        If an argument is complex or holds no numbers, or `rotary_dim` is no integer.
+        If an argument is complex or holds no numbers, `rotary_dim` is no integer, or `out` is no
+        array.
 
     See Also
     --------

@@ -177,7 +177,7 @@ def show_config() -> dict[str, Any]:
         Versions of ropewalk, Python and NumPy; the compiler; the instruction set in use and those
         that this processor offers (the environment variable ``ROPEWALK_ISA`` forces one); what
         multiplies matrices of bfloat16 there, "amx" or None; the number of threads; the optional
-        packages found, with their versions.
+        packages, each with its version or None.
 
     Examples
     --------

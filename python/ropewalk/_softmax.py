@@ -57,7 +57,8 @@ def softmax(
         If `x` has no such axis, `scale` is not finite, `mask` or `out` does not fit `x`, or
         `precision` is another one.
     TypeError
-        If the dtype is none of those named, `axis` is no integer, or `mask` is not boolean.
+        If the dtype is none of those named, `axis` is no integer, `scale` no number, `mask` not
+        boolean, or `out` no array.
 
     See Also
     --------
