@@ -58,6 +58,11 @@ bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
     return std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
 }
 
+// Long double, where it has more bits than double; where software computes it, for every eleventh,
+// which is of all kinds.
+constexpr int digits = std::numeric_limits<long double>::digits, looked_at = digits > 64 ? 11 : 1;
+constexpr bool longer = digits > 53;
+
 // Every float32 of four ranges: three that cross where the power changes, with remainders of
 // all 24 bits, and one where differences of neighbours and powers are far from 1.
 void check() {
@@ -96,8 +101,7 @@ void check_logarithms() {
     const auto count = static_cast<std::int64_t>(x.size());
     all.back()->logarithms(x.data(), count, expected.data());
     long double error = 0;
-    const bool longer = std::numeric_limits<long double>::digits > 53;
-    for (std::size_t i = 0; i < x.size() && longer; ++i) {
+    for (std::size_t i = 0; i < x.size() && longer; i += looked_at) {
         const long double exact = std::log(static_cast<long double>(x[i]));
         const int unit = exact == 0 ? 0 : std::ilogb(static_cast<double>(exact)) - 52;
         error = std::fmax(error, std::ldexp(std::fabs(expected[i] - exact), -unit));
@@ -126,7 +130,6 @@ std::vector<double> powers_of(const Kernels& kernels, const std::vector<double>&
 // the largest or the smallest.
 void check_short_exponentials() {
     const auto all = ropewalk::supported_kernels();
-    const bool longer = std::numeric_limits<long double>::digits > 53;
     long double error = 0;
     for (int i = 0; i < 200000; ++i) {
         std::vector<double> x(16);
@@ -136,7 +139,7 @@ void check_short_exponentials() {
                 709, std::fmax(-708, (n - 0.5 + part) * std::log(2.0) + std::ldexp(i / 2044, -12)));
         }
         const std::vector<double> there = powers_of(*all.back(), x);
-        for (std::size_t lane = 0; lane < 16 && longer; ++lane)
+        for (std::size_t lane = 0; lane < 16 && longer && i % looked_at == 0; ++lane)
             error = std::fmax(
                 error, std::fabs(there[lane] / std::exp(static_cast<long double>(x[lane])) - 1));
         for (const Kernels* kernels : all)
