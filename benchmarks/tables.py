@@ -1,7 +1,7 @@
 """Write the tables of pages from measured figures, each between its marks in a page.
 
 Run alone:
-python -m benchmarks.tables docs/measurements/*.json docs/performance.md docs/performance/*.md
+python -m benchmarks.tables docs/measurements/*.json --pages docs/performance{,/*}.md
 """
 
 import argparse
@@ -253,22 +253,18 @@ TABLES: Mapping[str, Callable[[Files], str]] = {
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.tables", description=__doc__)
-    parser.add_argument("paths", type=Path, nargs="+", metavar="FILE.json or PAGE.md")
-    paths: list[Path] = parser.parse_args().paths
-    files = {
-        path.stem: json.loads(path.read_text(encoding="utf-8"))
-        for path in paths
-        if path.suffix == ".json"
-    }
+    parser.add_argument("sources", type=Path, nargs="+", metavar="FILE.json")
+    parser.add_argument("--pages", type=Path, nargs="+", required=True, metavar="PAGE.md")
+    given = parser.parse_args()
+    files = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in given.sources}
 
     def filled(marked: re.Match[str]) -> str:
         name, end = marked.groups()
         return f"{name}{end}\n{TABLES[name](files)}\n"
 
-    for page in paths:
-        if page.suffix == ".md":
-            text = page.read_text(encoding="utf-8")
-            page.write_text(MARKED.sub(filled, text), encoding="utf-8")
+    for page in given.pages:
+        text = page.read_text(encoding="utf-8")
+        page.write_text(MARKED.sub(filled, text), encoding="utf-8")
 
 
 if __name__ == "__main__":

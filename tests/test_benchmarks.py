@@ -93,7 +93,7 @@ def test_the_pages_show_what_was_measured(tmp_path: Path) -> None:
     copies = [tmp_path / page.name for page in pages]
     for page, copy in zip(pages, copies, strict=True):
         copy.write_text(page.read_text(encoding="utf-8").replace("0", "x"), encoding="utf-8")
-    run("benchmarks.tables", *RECORDS, *copies)
+    run("benchmarks.tables", *RECORDS, "--pages", *copies)
     shown, expected = (
         re.findall(
             r"<!-- table: .*?<!-- end -->",

@@ -115,12 +115,13 @@ def test_axes_are_as_many_as_panels(name: str) -> None:
         example(name, ax=axes)
 
 
+@pytest.mark.parametrize(("lang", "style"), [("en", "default"), ("ja", "dark_background")])
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_settings_and_input_stay_as_they_are(name: str) -> None:
+def test_settings_and_input_stay_as_they_are(name: str, lang: str, style: str) -> None:
     given = pickle.dumps(EXAMPLES[name])
-    with plt.style.context(["dark_background", {"font.size": 7.5, "figure.dpi": 72}]):
+    with plt.style.context([style, {"font.size": 7.5, "figure.dpi": 72}]):
         settings = dict(mpl.rcParams)
-        for figure in figures_of(example(name, "ja")):
+        for figure in figures_of(example(name, lang)):
             figure.draw_without_rendering()
         assert dict(mpl.rcParams) == settings
     assert pickle.dumps(EXAMPLES[name]) == given
