@@ -284,6 +284,11 @@ def test_a_truncated_value_is_not_the_correct_one() -> None:
     assert (ENTRIES["V003.16"].computed(), ENTRIES["V003.16"].correct()) == ("0.9999", "1.0000")
 
 
+def test_an_exact_value_is_written_as_it_is_printed() -> None:
+    for identifier in ("V000.6", "V001.2", "V003.1", "V003.7"):
+        assert ENTRIES[identifier].computed() == PRINTED[identifier]
+
+
 def test_no_single_rounding_gives_the_row_of_article_000() -> None:
     assert _written("V000.5", ROUND_HALF_EVEN) == "0.841, 0.540, 0.010, 1.000"
     assert _written("V000.5", ROUND_DOWN) == "0.841, 0.540, 0.009, 0.999"

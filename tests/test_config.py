@@ -513,7 +513,7 @@ def test_transformers_does_not_look_at_the_trained_length_of_dynamic_ntk() -> No
     config = config_of("InternLM3 8B")
     rope = config["rope_scaling"] | {"original_max_position_embeddings": 16384}
     theirs, _ = inv_freq(config | {"rope_scaling": rope}, {"length": 30000})
-    np.testing.assert_allclose(theirs, inv_freq(config, {})[0])
+    np.testing.assert_allclose(theirs, inv_freq(config, {})[0], rtol=1e-7)
     ours = rw.rotary_from_config(config | {"rope_scaling": rope}, length=30000)["frequencies"]
     assert theirs[-1] > 5 * ours.radians[-1]
 

@@ -216,16 +216,17 @@ def test_half_types_do_not_mix(names: str, call: Callable[[Any, Any], object]) -
         call(bfloat16, bfloat16.astype(np.float16))
 
 
+RAMP = np.arange(24.0).reshape(3, 8)
 INTO: dict[str, Call] = {
-    "softmax": lambda out: rw.softmax(np.ones(out.shape), out=out),
+    "softmax": lambda out: rw.softmax(RAMP, out=out),
     "softmax, in place": lambda out: rw.softmax(out, out=out),
-    "softmax, masked": lambda out: rw.softmax(ONES, mask=ONES > 0, out=out),
-    "rotate": lambda out: rw.rotate(ONES, out=out),
+    "softmax, masked": lambda out: rw.softmax(RAMP, mask=RAMP > 0, out=out),
+    "rotate": lambda out: rw.rotate(RAMP, out=out),
     "rotate, in place": lambda out: rw.rotate(out, out=out),
-    "rotate_by": lambda out: rw.rotate_by(ONES, np.ones(4), np.ones(4), out=out),
-    "rerotate": lambda out: rw.rerotate(ONES, 1, out=out),
-    "attention": lambda out: rw.attention(ONES, ONES, ONES, out=out),
-    "embed": lambda out: rw.embed([0, 1, 2], ONES, out=out),
+    "rotate_by": lambda out: rw.rotate_by(RAMP, np.ones(4), np.ones(4), out=out),
+    "rerotate": lambda out: rw.rerotate(RAMP, 1, out=out),
+    "attention": lambda out: rw.attention(RAMP, RAMP, RAMP, out=out),
+    "embed": lambda out: rw.embed([0, 1, 2], RAMP, out=out),
     "sinusoidal_encoding": lambda out: rw.sinusoidal_encoding(range(3), 8, out=out),
 }
 
@@ -246,7 +247,11 @@ def test_out_must_not_overlap_itself(name: str, strides: tuple[int, int]) -> Non
 def test_out_may_lie_in_any_order(name: str, strides: tuple[int, int]) -> None:
     memory = np.zeros(128)
     out = np.lib.stride_tricks.as_strided(memory[64:], (3, 8), strides)
+    out[...] = RAMP
     assert INTO[name](out) is out
+    expected = RAMP.copy()
+    INTO[name](expected)
+    assert_same_bits(out.copy(), expected)
 
 
 SEVERAL: dict[str, Call] = {

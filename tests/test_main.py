@@ -376,10 +376,18 @@ REFUSED = {
         "positions must be finite and at most 2**53 in size, got 9007199254740993"
     ),
     "table rotary --positions 0:4 --dim 4 --base -1": "base must be positive and finite, got -1.0",
-    "table binary --positions 0:5 --dim 2": "positions ",
-    "table binary --positions 0.5 --dim 2": "positions ",
-    "table normalised --positions 0:5 --dim 2 --length 4": "positions ",
-    "table sinusoidal --positions 0:99999999999999 --dim 1048576": "",  # who can hold that
+    "table binary --positions 0:5 --dim 2": (
+        "positions must be whole numbers from 0 to 2**2 - 1, which 2 bits hold, got 4"
+    ),
+    "table binary --positions 0.5 --dim 2": (
+        "positions must be whole numbers from 0 to 2**2 - 1, which 2 bits hold, got 0.5"
+    ),
+    "table normalised --positions 0:5 --dim 2 --length 4": (
+        "positions must be from 0 to below the length 4, got 4"
+    ),
+    "table sinusoidal --positions 0:99999999999999 --dim 1048576": (
+        "a result of shape (99999999999999, 1048576) and dtype float64 is larger than any memory"
+    ),
     "table integer --positions 0:4 --dim 4 --out a.txt": (
         "--out must end in .csv or .npy where --format is not given, got 'a.txt'"
     ),

@@ -62,6 +62,7 @@ def test_an_unknown_article_is_refused(function: Callable[[str], object]) -> Non
 
 
 def test_clocks_say_how_long_a_turn_is(figures: dict[str, Figure]) -> None:
+    assert len(figures["000_clock_hands"].axes) == 2
     for ax in figures["000_clock_hands"].axes:
         texts = [text.get_text() for text in ax.texts]
         assert "pair 0: a turn in 6.283 positions" in texts
@@ -114,7 +115,8 @@ def test_cross_attention_has_a_row_a_target_token(figures: dict[str, Figure]) ->
 
 
 def test_paths_begin_at_position_0(figures: dict[str, Figure]) -> None:
-    for ax in figures["002_path"].axes[:2]:
+    first, second = figures["002_path"].axes[:2]
+    for ax in (first, second):
         assert len(np.asarray(ax.lines[0].get_xydata())) == 50
         assert "0" in [text.get_text() for text in ax.texts]
 

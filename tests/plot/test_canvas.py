@@ -1,5 +1,6 @@
 """What all figures promise: new ones on demand, settings untouched, languages, refusals."""
 
+import itertools
 import pickle
 import re
 from collections.abc import Callable
@@ -264,13 +265,19 @@ def test_several_axes_are_those_of_one_figure(parts: bool) -> None:
     assert rw.plot.temperature(law, ax=given) == given  # which share nothing
 
 
+NO_TABLES = [TABLE * 1j, [["1.5"]], [[None]], 10**400]
+FOR_HEATMAP = [np.ma.array(TABLE), TABLE > 0]  # heatmap draws booleans and what is masked
+
+
 @pytest.mark.parametrize(
-    "table", [TABLE * 1j, np.ma.array(TABLE), [["1.5"]], [[None]], TABLE > 0, 10**400], ids=repr
+    ("draw", "table"),
+    [
+        *itertools.product(DRAWINGS, NO_TABLES),
+        *itertools.product([draw for draw in DRAWINGS if draw is not rw.plot.heatmap], FOR_HEATMAP),
+    ],
+    ids=lambda value: getattr(value, "__name__", repr(value)),
 )
-@pytest.mark.parametrize("draw", DRAWINGS)
 def test_a_table_holds_real_numbers(draw: Drawing, table: Any) -> None:
-    if draw is rw.plot.heatmap and getattr(table, "dtype", None) in (np.bool_, np.float64):
-        return  # it draws booleans and what is masked
     with pytest.raises(TypeError, match="must"):
         draw(table, ax=Figure().add_subplot())
 

@@ -14,6 +14,7 @@ import ropewalk as rw
 def test_hands_point_at_cosine_and_sine(ax: Axes) -> None:
     assert rw.plot.clock_hands(rw.sinusoidal_encoding(range(3), 4), ax=ax) is ax
     circles = [patch for patch in ax.patches if isinstance(patch, Circle)]
+    assert len(ax.lines) == 2 * 3
     for hand, line in enumerate(ax.lines):
         pair, position = divmod(hand, 3)
         centre = np.array(circles[pair].center)

@@ -24,6 +24,7 @@ def test_waves_draw_every_column(ax: Axes) -> None:
     positions = np.arange(9) / 4
     table = rw.sinusoidal_encoding(positions, 4)
     assert rw.plot.waves(table, positions=positions, ax=ax) is ax
+    assert len(ax.lines) == 2 * 4
     for i, curve in enumerate(ax.lines[::2]):
         np.testing.assert_array_equal(curve.get_xdata(), positions)
         np.testing.assert_array_equal(curve.get_ydata(), table[:, i])
@@ -47,6 +48,7 @@ def test_whole_positions_are_numbered_in_full(ax: Axes, draw: Any, first: int) -
 def test_waves_mark_whole_positions_only(ax: Axes) -> None:
     positions = np.arange(9) / 4
     rw.plot.waves(rw.sinusoidal_encoding(positions, 4), positions=positions, ax=ax)
+    assert len(ax.lines) == 2 * 4
     for dots in ax.lines[1::2]:
         np.testing.assert_array_equal(dots.get_xdata(), [0, 1, 2])
         assert dots.get_marker() == "o"
