@@ -66,8 +66,9 @@ def run_python() -> RunPython:
     """Run code in a new interpreter; options are environment variables, None takes one away."""
 
     def run(code: str, **variables: str | None) -> subprocess.CompletedProcess[str]:
-        environment = {k: v for k, v in os.environ.items() if not k.startswith("ROPEWALK_")}
-        environment |= {k: v for k, v in variables.items() if v is not None}
+        inherited = {k: v for k, v in os.environ.items() if not k.startswith("ROPEWALK_")}
+        given = inherited | variables
+        environment = {k: v for k, v in given.items() if v is not None}
         command = [sys.executable, "-c", code]
         return subprocess.run(
             command, env=environment, capture_output=True, text=True, timeout=240, check=False
@@ -94,9 +95,10 @@ def same_on_each_isa(run_python: RunPython) -> Callable[[str, int], None]:
 
 
 WORKER = """
-import pickle, sys
+import os, pickle, sys
 import ropewalk as rw
 
+assert rw.show_config()["isa"] == os.environ["ROPEWALK_ISA"]
 while True:
     try:
         name, arguments, options = pickle.load(sys.stdin.buffer)

@@ -425,6 +425,9 @@ def test_numbers_that_count_upwards_through_all_axes_are_no_range(kind: Any) -> 
     table = rw.sinusoidal_encoding(cells, frequencies=rw.frequencies.axial(8))
     first, second = (rw.sinusoidal_encoding(cells[:, axis].copy(), 4) for axis in (0, 1))
     assert_same_bits(table, np.concatenate([first, second], axis=1))
+    out = np.empty_like(table)
+    assert rw.sinusoidal_encoding(cells, frequencies=rw.frequencies.axial(8), out=out) is out
+    assert_same_bits(out, table)
 
 
 def test_a_batch_of_long_ranges_is_filled_like_each_of_them() -> None:

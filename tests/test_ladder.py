@@ -276,6 +276,15 @@ def test_ones_under_rope_score_twice_the_kernel() -> None:
     )
 
 
+def test_a_shift_on_several_axes_moves_from_cell_to_cell() -> None:
+    frequencies = axial(8, axes=2)
+    moved = rw.shift_matrix([3, -5], frequencies=frequencies) @ rw.sinusoidal_encoding(
+        [10, 20], frequencies=frequencies
+    )
+    there = rw.sinusoidal_encoding([13, 15], frequencies=frequencies)
+    np.testing.assert_allclose(moved, there, rtol=0, atol=3 * U)
+
+
 def test_an_attention_factor_is_not_applied() -> None:
     factored = yarn(8, factor=4.0, trained_length=1000)
     plain = from_radians(factored.radians)

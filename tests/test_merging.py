@@ -1,5 +1,6 @@
 """Attention to parts of the keys, merged to attention to all of them."""
 
+import math
 from collections.abc import Callable
 from functools import partial
 from itertools import pairwise
@@ -311,6 +312,14 @@ def test_half_types_are_summed_in_float64() -> None:
     parts = np.array([[[2048.0]], [[2.0**-10]], [[-2048.0]]], np.float16)
     output, _ = rw.merge_attention(parts, np.zeros((3, 1)))
     assert output[0, 0] == np.float16(2.0**-10 / 3)
+
+
+@pytest.mark.parametrize("lse", [INF, math.nan])
+def test_a_part_whose_lse_is_no_number_makes_the_result_none(lse: float) -> None:
+    with np.errstate(all="raise"):
+        output, merged = rw.merge_attention(np.ones((2, 3, 1)), [[lse] * 3, [0.0, -INF, 1.0]])
+    assert np.isnan(output).all()
+    np.testing.assert_array_equal(merged, [lse] * 3)
 
 
 def test_infinite_parts_warn_of_nothing() -> None:

@@ -219,6 +219,16 @@ def test_precision_of_float64_is_rounded_once(dtype: str) -> None:
     assert (error <= UNIT[dtype] * np.abs(exact) + tolerance("float64")).all()
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
+def test_weights_in_float64_are_those_of_float64_data_rounded(dtype: str) -> None:
+    x, given = rows((2, 7, 12), dtype), weights(biases=True, dtype=dtype)
+    asked = {name: given[name] for name in given if name.partition("_")[0] in {"query", "key"}}
+    wide = {name: array.astype(np.float64) for name, array in asked.items()}
+    exact = rw.multi_head_attention_weights(x.astype(np.float64), heads=given["heads"], **wide)
+    found = rw.multi_head_attention_weights(x, heads=given["heads"], **asked, precision="float64")
+    assert_same_bits(found, exact.astype(x.dtype))
+
+
 @pytest.mark.parametrize(
     ("of_data", "of_weights", "result"),
     [

@@ -120,6 +120,13 @@ def test_converted_weights_keep_the_scores() -> None:
     assert np.abs(scores_of(w_query, w_key, "half") - before).max() > 1
 
 
+@pytest.mark.parametrize("axis", [1, -2])
+def test_an_axis_in_the_middle_is_converted(axis: int) -> None:
+    x = np.arange(48.0).reshape(2, 8, 3)
+    converted = rw.convert_pairing(x, source="half", target="interleaved", axis=axis)
+    assert_same_bits(converted, x[:, [0, 4, 1, 5, 2, 6, 3, 7]].copy())
+
+
 @pytest.mark.parametrize("shape", [(0, 8), (8, 0), (0, 0, 8)], ids=str)
 def test_arrays_without_elements_are_converted(shape: tuple[int, ...]) -> None:
     axis = shape.index(8)

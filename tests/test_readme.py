@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 from matplotlib import pyplot as plt
 
@@ -19,6 +20,19 @@ def test_code_runs(code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setenv("MPLBACKEND", "agg")
     exec(compile(code, "README.md", "exec"), {})
     plt.close("all")
+
+
+def test_shapes_in_comments_are_those_of_the_results() -> None:
+    said = {}
+    for code in BLOCKS:
+        names: dict[str, object] = {}
+        shapes = re.findall(r"^(\w+) = .*  # .*?\((\d+(?:, \d+)+)\)", code, re.MULTILINE)
+        if shapes:
+            exec(compile(code, "README.md", "exec"), names)
+        for name, shape in shapes:
+            said[name] = shape
+            assert str(np.shape(names[name])) == f"({shape})"  # type: ignore[call-overload]
+    assert {"batch", "out", "weights"} <= said.keys()
 
 
 def test_code_is_found() -> None:

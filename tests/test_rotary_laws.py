@@ -33,6 +33,29 @@ def test_moving_turned_rows_is_turning_them_further(pairing: Pairing, dtype: str
         assert (np.abs(pairs_of(error, pairing)) <= allowed * size).all()
 
 
+@pairings
+@pytest.mark.parametrize(
+    ("offset", "options"),
+    [
+        (5, {"base": 500.0, "rotary_dim": 12}),
+        ([[3], [-7]], {"base": 500.0, "rotary_dim": 12}),
+        (np.arange(12).reshape(2, 6), {}),
+        ([4, -9], {"frequencies": rw.frequencies.axial(20, axes=2)}),
+        (np.arange(12).reshape(6, 2), {"frequencies": rw.frequencies.axial(20, axes=2)}),
+    ],
+    ids=["a number", "one a head", "one a row", "one an axis", "one a row and axis"],
+)
+def test_moving_rows_takes_what_rotation_takes(
+    pairing: Pairing, offset: Any, options: dict[str, Any]
+) -> None:
+    x = rows((2, 6, 20))
+    expected = rw.rotate(x, offset, pairing=pairing, **options)
+    assert_same_bits(rw.rerotate(x, offset, pairing=pairing, **options), expected)
+    out = np.empty_like(x)
+    assert rw.rerotate(x, offset, pairing=pairing, **options, out=out) is out
+    assert_same_bits(out, expected)
+
+
 def test_no_attention_factor_is_applied_to_rows_that_are_moved() -> None:
     x = rows((6, 20))
     assert YARN.attention_factor != 1

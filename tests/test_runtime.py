@@ -546,6 +546,7 @@ def test_show_config_says_what_a_report_needs() -> None:
     assert config["numpy"] == np.__version__
     assert config["compiler"].split()[0] in {"GNU", "Clang", "AppleClang", "MSVC"}
     assert config["isa"] in config["supported_isas"]
+    assert config["matrices"] in ({None, "amx"} if config["isa"] == "avx512" else {None})
     assert config["threads"] == rw.get_num_threads()
 
 

@@ -24,7 +24,7 @@ def merge_attention(
         What `attention_with_lse` gives for each part of the keys; or one array with the parts on
         axis 0.
     lses : sequence of array_like, each of shape (..., query length)
-        The log-sum-exp of each part.
+        The log-sum-exp of each part. Where one is NaN or +inf the result is NaN.
 
     Returns
     -------
