@@ -416,6 +416,37 @@ def test_fractions_next_to_the_middle_of_two_numbers(dtype: str) -> None:
     near_middles().check(dtype)
 
 
+def near_fraction(number: reference.Real) -> tuple[int, int]:
+    """Return the last convergent of a number below 1 whose parts have at most 53 bits."""
+    (p, before), (q, below), rest = (0, 1), (1, 0), number
+    while True:
+        rest = 1 / rest
+        term = int(reference.mp.floor(rest))
+        rest -= term
+        if max(term * p + before, term * q + below) >= 2**53:
+            return p, q
+        (p, before), (q, below) = (term * p + before, p), (term * q + below, q)
+
+
+@pytest.mark.parametrize("dtype", FORMATS)
+def test_positions_and_factors_chosen_for_sines_next_to_a_middle(dtype: str) -> None:
+    """P / Q is within 2^-106 of the arc sine of a middle: of a position P and a factor Q."""
+    bits, _ = FORMATS[dtype]
+    rng = np.random.default_rng(2013)
+    odd = 2 * rng.integers(2 ** (bits - 1), 2**bits, 300) + 1
+    for middle in np.ldexp(odd, -bits - 1 - rng.integers(0, 12, odd.size)).tolist():
+        p, q = near_fraction(reference.mp.asin(middle))
+        factor = math.ldexp(q, 1 - q.bit_length())
+        position = math.ldexp(p, 1 - q.bit_length())
+        linear = rw.frequencies.linear(2, factor=factor)
+        Case(linear, [1 / reference.mp.mpf(factor)], np.array([position])).check(dtype)
+
+
+def test_a_position_and_a_frequency_whose_sine_lies_next_to_a_middle() -> None:
+    radians = float.fromhex("0x1.a390c119ee357p-54")
+    of_radians([radians], np.array([7014256301013440])).check("float32")
+
+
 # sin p lies a little below p, and p is the middle of two numbers of a format. Of two middles that
 # follow each other one rounds to even upwards: rounding p, or rounding twice, is wrong there.
 # cos 2^-12 and cos 2^-4 lie a little above the middles 1 - 2^-25 (float32) and 1 - 2^-9 (bfloat16).
@@ -454,6 +485,16 @@ def test_sines_of_tiny_sums_over_axes(dtype: str) -> None:
     frequencies = rw.frequencies.from_radians(radians)
     _, sines = rw.rotary_tables(cells, frequencies=frequencies, dtype=dtype)
     assert_exact(sines, doubles([[reference.mp.sin(angle) for angle in row] for row in angles]))
+
+
+@pytest.mark.parametrize(("dtype", "bits"), [("float32", 24), ("bfloat16", 8)])
+def test_a_sum_over_axes_just_above_the_middle_of_two_numbers(dtype: str, bits: int) -> None:
+    frequencies = rw.frequencies.from_radians([[1.0], [1.0]])
+    for first in np.ldexp([2**bits + 1, 2**bits + 3], -56 - bits).tolist():
+        for second in (1e-50, -1e-50, 1e-47, -1e-48):
+            angle = reference.mp.mpf(first) + second
+            table = rw.sinusoidal_encoding([first, second], frequencies=frequencies, dtype=dtype)
+            assert_exact(table[None, :1], doubles([[reference.mp.sin(angle)]]))
 
 
 def test_tiny_angles_just_above_the_middle_of_two_numbers() -> None:

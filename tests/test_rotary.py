@@ -230,8 +230,9 @@ def test_tables_are_the_two_columns_of_the_sinusoidal_encoding() -> None:
 
 def test_a_cosine_just_below_1_takes_a_factor_below_the_middle() -> None:
     frequencies = with_factor(rw.frequencies.from_radians([1.0]), 1 + 3 * 2.0**-24)
-    cosines, _ = rw.rotary_tables([0.0, 1e-20], frequencies=frequencies, dtype="float32")
-    assert cosines.ravel().tolist() == [1 + 2.0**-22, 1 + 2.0**-23]  # a tie, and less than it
+    positions = [0.0, 1e-20, 1e-170, 5e-324]
+    cosines, _ = rw.rotary_tables(positions, frequencies=frequencies, dtype="float32")
+    assert cosines.ravel().tolist() == [1 + 2.0**-22] + 3 * [1 + 2.0**-23]  # a tie, less than it
 
 
 @dtypes

@@ -8,8 +8,9 @@
 
 #include <bit>
 #include <cstdint>
+#include <cstring>
 
-#include "exact/turns.hpp"
+#include "exact/sincos.hpp"
 
 namespace ropewalk {
 
@@ -75,6 +76,16 @@ inline void round_to(DoubleDouble value, Float16& result) {
 
 inline void round_to(DoubleDouble value, BFloat16& result) {
     result = detail::nearest_bfloat16(detail::to_odd(detail::to_odd(value)));
+}
+
+// Whether all that is as near as pair_error rounds to the same.
+template <class Element>
+bool decides(DoubleDouble value) {
+    const double error = pair_error * value.high;
+    Element less{}, more{};
+    round_to({value.high, value.low - error}, less);
+    round_to({value.high, value.low + error}, more);
+    return std::memcmp(&less, &more, sizeof(Element)) == 0;
 }
 
 } // namespace ropewalk

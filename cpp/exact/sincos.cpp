@@ -107,29 +107,18 @@ SineCosine sine_cosine_of_remainder(DoubleDouble turns) {
     return result;
 }
 
-// |turns * 2^exponent| < 2^-46. The sine is its angle less a cube that the pair may be too short
-// for; what matters is that it lies below the angle. The angle itself is known to 104 bits: when
-// those cannot tell it from a double it is taken for one, as it is where the frequency is 1 radian
-// and the position a fraction.
+// |turns * 2^exponent| < 2^-46: the next terms are too small for the pair.
 SineCosine sine_cosine_of_tiny(DoubleDouble turns, int exponent) {
     DoubleDouble x = product(turns, whole_turn);
     x = fast_two_sum(x.high, x.low);
     const double size = std::ldexp(x.high, exponent), square = size * size;
-    if (std::fabs(x.low) <= 0x1p-100 * std::fabs(x.high))
-        x.low = 0;
-    x.low -= x.high * std::fmax(square / 6, 0x1p-106);
+    x.low -= x.high * (square / 6);
     return {scaled(x, exponent), {1.0, -0.5 * square}};
 }
 
 constexpr int tiny_exponent = -46;
 
 } // namespace
-
-SineCosine sine_cosine(Position position, const Frequency& frequency) {
-    if (position.magnitude == 0) // nearly every table has this row
-        return {{0.0, 0.0}, {1.0, 0.0}};
-    return sine_cosine(angle_of(position, frequency));
-}
 
 SineCosine sine_cosine(const Angle& angle) {
     if (angle.remainder.high == 0 && angle.quarter == 0) // no zero has a sign here
@@ -141,6 +130,10 @@ SineCosine sine_cosine(const Angle& angle) {
         turned = sine_cosine_of_remainder(scaled(angle.remainder, angle.exponent));
     else
         turned = sine_cosine_of_tiny(angle.remainder, angle.exponent);
+    return in_quarter(turned, angle);
+}
+
+SineCosine in_quarter(const SineCosine& turned, const Angle& angle) {
     SineCosine result{};
     switch (angle.quarter) {
     case 0:

@@ -37,26 +37,26 @@ Words<N> product(std::uint64_t factor, const Words<5>& number) {
     return result;
 }
 
-// The 106 leading bits of the number, taken as a fraction below 1, in [1/2, 1]; 0 stays 0.
+// The remainder of an angle: the number, taken as a fraction below 1, without its leading zeros.
+// The pair of doubles has its 106 leading bits.
 template <int N>
-DoubleDouble leading_bits(const Words<N>& number, int& exponent) {
+void set_remainder(const Words<N>& number, Angle& angle) {
     int top = N - 1;
     while (top >= 0 && number.at[top] == 0)
         --top;
     if (top < 0)
-        return {0.0, 0.0};
+        return;
+    const int zeros = std::countl_zero(number.at[top]);
     const auto word = [&](int i) { return i >= 0 ? number.at[i] : 0; };
-    const int zeros = std::countl_zero(word(top));
-    std::uint64_t first = word(top), second = word(top - 1);
-    if (zeros != 0) {
-        first = (first << zeros) | (second >> (64 - zeros));
-        second = (second << zeros) | (word(top - 2) >> (64 - zeros));
-    }
-    exponent -= zeros + 64 * (N - 1 - top);
+    for (int i = 5; i >= 0; --i, --top)
+        angle.size.words[i] =
+            zeros == 0 ? word(top) : word(top) << zeros | word(top - 1) >> (64 - zeros);
+    angle.exponent -= zeros + 64 * (N - 7 - top);
+    const std::uint64_t first = angle.size.words[5], second = angle.size.words[4];
     const double high = static_cast<double>(first >> 11) * 0x1p-53;
     const double low = static_cast<double>((first << 53) | (second >> 11)) * 0x1p-117;
     const double sum = high + low;
-    return {sum, low - (sum - high)};
+    angle.remainder = {sum, low - (sum - high)};
 }
 
 // The nearest quarter turn of a fraction of a turn, and what is left.
@@ -68,8 +68,8 @@ Angle nearest_quarter(Words<N> fraction, bool negative) {
     const bool below = (top >> 63) != 0;
     if (below)
         negate(fraction);
-    Angle angle{negative, static_cast<unsigned>(quarter), 0, {}};
-    angle.remainder = leading_bits(fraction, angle.exponent);
+    Angle angle{negative, static_cast<unsigned>(quarter), 0, {}, {}};
+    set_remainder(fraction, angle);
     if (below)
         angle.remainder = {-angle.remainder.high, -angle.remainder.low};
     return angle;
@@ -142,8 +142,8 @@ Angle angle_of(Position position, const Frequency& frequency) {
     const Words<6> product_of_all = product<6>(position.magnitude, turns);
     if (position.shift <= largest_shift)
         return nearest_quarter(fraction_of(product_of_all, position.shift), negative);
-    Angle angle{negative, 0, 128 - position.shift, {}};
-    angle.remainder = leading_bits(product_of_all, angle.exponent);
+    Angle angle{negative, 0, 128 - position.shift, {}, {}};
+    set_remainder(product_of_all, angle);
     return angle;
 }
 

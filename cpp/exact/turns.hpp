@@ -2,7 +2,8 @@
 //
 // A frequency is a fixed-point fraction of a turn, so whole turns fall away when unsigned integers
 // wrap round, and no digit of pi is needed at run time. The remainder to the nearest quarter turn
-// keeps 106 leading bits, however close to zero it lies. docs/accuracy.md holds the argument.
+// keeps 106 leading bits for a pair of doubles, and all, however close to zero it lies.
+// docs/accuracy.md holds the argument.
 #pragma once
 
 #include <cstdint>
@@ -25,6 +26,11 @@ struct Position {
     static Position of(double value); // finite
 };
 
+// A fraction below 1, least significant word first.
+struct Fraction {
+    std::uint64_t words[6];
+};
+
 // An unevaluated sum, |low| <= ulp(high) / 2.
 struct DoubleDouble {
     double high, low;
@@ -36,6 +42,7 @@ struct Angle {
     unsigned quarter;
     int exponent;
     DoubleDouble remainder; // high is 0 or lies in [1/2, 1] in size
+    Fraction size;          // of the remainder, with all bits that are known; 0 or at least 1/2
 };
 
 Angle angle_of(Position position, const Frequency& frequency);

@@ -166,6 +166,28 @@ void Filling::store(const SineCosine& value, std::int64_t row, std::int64_t lane
     }
 }
 
+bool Filling::decided(const SineCosine& value) const {
+    const auto both = [&]<class Element>(Element) {
+        return decides<Element>(value.sine) && decides<Element>(value.cosine);
+    };
+    switch (type) {
+    case Type::float32:
+        return both(float{});
+    case Type::float16:
+        return both(Float16{});
+    case Type::bfloat16:
+        return both(BFloat16{});
+    case Type::float64: // which is not rounded to odd
+        return true;
+    }
+    return true;
+}
+
+void Filling::fill_lane(const Angle& angle, std::int64_t row, std::int64_t lane) const {
+    const SineCosine value = scaled(sine_cosine(angle), factor);
+    fill_lane(decided(value) ? value : long_sine_cosine(angle, factor), row, lane);
+}
+
 void Filling::fill_lane(const SineCosine& value, std::int64_t row, std::int64_t lane) const {
     switch (type) {
     case Type::float32:
@@ -189,14 +211,12 @@ void Filling::fill_lanes(const Exact* self, std::int64_t row, std::int64_t group
         if ((lanes >> i & 1U) == 0 || lane >= pairs)
             continue;
         if (filling.of_rows) {
-            const SineCosine value = filling.frequencies.exact(filling.positions, lane, 0);
-            filling.fill_lane(scaled(value, filling.factor), 0, lane);
+            filling.fill_lane(filling.frequencies.angle(filling.positions, lane, 0), 0, lane);
             continue;
         }
         const std::int64_t pair = (lane + filling.shift) % pairs;
-        const SineCosine value = filling.frequencies.exact(
-            filling.positions, pair < filling.shift ? row + 1 : row, pair);
-        filling.fill_lane(scaled(value, filling.factor), row, lane);
+        const std::int64_t at = pair < filling.shift ? row + 1 : row;
+        filling.fill_lane(filling.frequencies.angle(filling.positions, at, pair), row, lane);
     }
 }
 

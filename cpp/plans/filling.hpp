@@ -61,6 +61,8 @@ struct Filling : Exact {
     bool is_origin(std::int64_t row) const;
     void fill_origin(std::int64_t row) const;
     static void fill_lanes(const Exact* self, std::int64_t row, std::int64_t group, unsigned lanes);
+    bool decided(const SineCosine& value) const;
+    void fill_lane(const Angle& angle, std::int64_t row, std::int64_t lane) const;
     void fill_lane(const SineCosine& value, std::int64_t row, std::int64_t lane) const;
     template <class Element>
     void store(const SineCosine& value, std::int64_t row, std::int64_t lane) const;

@@ -140,14 +140,13 @@ const Frequencies& Frequencies::diagonal() const {
     });
 }
 
-SineCosine Frequencies::exact(const Positions& positions, std::int64_t row,
-                              std::int64_t pair) const {
+Angle Frequencies::angle(const Positions& positions, std::int64_t row, std::int64_t pair) const {
     if (axes_ == 1)
-        return sine_cosine(positions.at(row), at(pair, 0));
+        return angle_of(positions.at(row), at(pair, 0));
     TurnSum turns;
     for (int axis = 0; axis < axes_; ++axis)
         turns.add(positions.at(row, axis), at(pair, axis));
-    return sine_cosine(turns.angle());
+    return turns.angle();
 }
 
 } // namespace ropewalk

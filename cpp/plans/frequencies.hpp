@@ -103,7 +103,7 @@ class Frequencies {
         return positions.axes == axes_ ? *this : diagonal();
     }
 
-    SineCosine exact(const Positions& positions, std::int64_t row, std::int64_t pair) const;
+    Angle angle(const Positions& positions, std::int64_t row, std::int64_t pair) const;
 
     // The rows of the first positions in some layout, made once by fill(), which returns them.
     // Those of several numbers of positions are kept, which are known by their place among these,

@@ -92,7 +92,7 @@ void add_errors(const Kernels& kernels, const std::vector<Frequency>& pairs,
     frequencies.evaluate(positions, 0, Precision::precise, 1.0, precise.data());
     for (std::size_t pair = 0; pair < pairs.size(); ++pair) {
         const True truth = true_values(position, pairs[pair]);
-        const SineCosine exact = sine_cosine(position, pairs[pair]);
+        const SineCosine exact = sine_cosine(angle_of(position, pairs[pair]));
         const std::size_t group = pair / group_pairs, lane = pair % group_pairs;
         const double* p = plain.data() + group * 2 * group_pairs + lane;
         const double* q = precise.data() + group * 4 * group_pairs + lane;
