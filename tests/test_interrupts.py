@@ -46,6 +46,7 @@ print(np.abs(rw.attention(small, small, small) - expected).max())
     ("call", "isa", "pieces"),
     [
         ("rw.attention(x, x, x)", None, 1),
+        ("rw.rotation_matrix(range(250), 1024)", None, 1),
         ("rw.logsumexp(row)", None, 1),
         ("rw.logsumexp(columns, axis=0)", None, 1),
         ("rw.softmax(data, out=data)", "scalar", 1),  # others are too fast

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from tests import reference
-from tests.data import LARGEST, UNIT, assert_same_bits, dtypes, pairings, rows
+from tests.data import DTYPES, LARGEST, UNIT, assert_same_bits, dtypes, pairings, rows
 from tests.test_rotary import SCHEDULES, UNITS_OFF, YARN, pairs_of, with_factor
 
 import ropewalk as rw
@@ -76,6 +76,25 @@ def test_inverse_undoes_a_rotation(factor: float, pairing: Pairing, dtype: str) 
     allowed = 2.01 * UNITS_OFF[dtype] * UNIT[dtype]
     size = np.abs(pairs_of(x.astype(np.float64), pairing))
     assert (np.abs(pairs_of(error, pairing)) <= allowed * size).all()
+
+
+@dtypes
+@pairings
+def test_position_0_turns_nothing_either_way(pairing: Pairing, dtype: str) -> None:
+    x = np.array([[-0.0, 1.0, 2.0, -0.0], [0.0, -0.0, -3.0, 0.0]]).astype(DTYPES[dtype])
+    expected = rw.rotate(x, 0, pairing=pairing)
+    assert_same_bits(rw.rotate(x, 0, pairing=pairing, inverse=True), expected)
+    assert_same_bits(rw.rotate(x[:1], range(1), pairing=pairing, inverse=True), expected[:1])
+
+
+@pairings
+def test_matrices_of_position_0_have_no_negative_zero(pairing: Pairing) -> None:
+    for matrix in (
+        rw.rotation_matrix([0, 1], 6, pairing=pairing)[0],
+        rw.rotation_blocks(0, 6),
+        rw.shift_matrix(0, 6),
+    ):
+        assert not np.signbit(matrix).any()
 
 
 @pairings

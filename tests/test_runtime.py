@@ -393,6 +393,38 @@ def test_children_forked_after_a_call_may_call_too(run_python: RunPython) -> Non
     assert (result.stdout, result.returncode) == ("0\n", 0)
 
 
+FORK_IN_A_CALL = """
+import os, signal
+import numpy as np
+import ropewalk as rw
+
+children = []
+signal.signal(signal.SIGALRM, lambda *_: children.append(os.fork()))
+x = np.random.default_rng(0).standard_normal((8, 4000, 64), np.float32)
+rw.set_num_threads(THREADS)
+signal.setitimer(signal.ITIMER_REAL, 0.1)
+try:
+    rw.attention(x, x, x)
+except RuntimeError as error:
+    assert children == [0]
+    said = "a signal handler forked in the middle of this call"
+    small = rw.attention(x[:, :100], x, x)  # by threads of its own
+    os._exit(0 if str(error) == said and np.isfinite(small).all() else 1)
+assert children and children[0] > 0
+_, status = os.waitpid(children[0], 0)
+print(os.waitstatus_to_exitcode(status))
+"""
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
+def test_a_child_forked_in_the_middle_of_a_call_is_told(
+    run_python: RunPython, threads: int
+) -> None:
+    result = run_python(FORK_IN_A_CALL.replace("THREADS", str(threads)))
+    assert (result.stdout, result.stderr) == ("0\n", "")
+
+
 FORK_AND_COUNT = """
 import os, signal
 import ropewalk as rw

@@ -7,7 +7,9 @@
 #include <cmath>
 #include <limits>
 
+#include "plans/arithmetic.hpp"
 #include "plans/memory.hpp"
+#include "plans/pool.hpp"
 
 namespace py = pybind11;
 
@@ -172,12 +174,15 @@ py::array_t<float> narrowed(const py::array_t<double>& bias) {
     py::array_t<float> narrow(std::vector<py::ssize_t>(bias.shape(), bias.shape() + bias.ndim()));
     const double* const wide = bias.data();
     float* const to = narrow.mutable_data();
-    run_unlocked([&] {
-        std::transform(wide, wide + bias.size(), to, [&](double value) {
+    constexpr std::int64_t share = std::int64_t{1} << 20; // elements, between looks for signals
+    const auto narrow_some = [&](std::int64_t task, int) {
+        const std::int64_t end = std::min<std::int64_t>((task + 1) * share, bias.size());
+        std::transform(wide + task * share, wide + end, to + task * share, [&](double value) {
             return static_cast<float>(std::isfinite(value) ? std::clamp(value, -largest, largest)
                                                            : value);
         });
-    });
+    };
+    run_unlocked([&] { run_tasks(ceil_div(bias.size(), share), 1, Task(narrow_some)); });
     return narrow;
 }
 

@@ -37,6 +37,7 @@ void choose_kernels() {
 
 // The thread on which Python handles signals.
 std::atomic<unsigned long> main_thread;
+std::atomic<int> forks{0}; // that this process comes from
 
 void find_main_thread() {
     const auto thread = py::module_::import("_thread");
@@ -54,6 +55,7 @@ void follow_forks() {
 #if defined(__unix__) || defined(__APPLE__)
     pthread_atfork(nullptr, nullptr, [] {
         main_thread = PyThread_get_thread_ident();
+        ++forks;
         leave_pool();
         leave_large();
     });
@@ -62,12 +64,16 @@ void follow_forks() {
 
 // Ctrl-C raises KeyboardInterrupt here, for the call to throw when it has stopped. Other threads
 // must not take the lock in the middle of a call: where the interpreter ends, that would end them.
-// What one piece of work has raised ends those behind it.
+// What one piece of work has raised ends those behind it. A child that a handler forks comes back
+// without the threads that have the rest of the work.
 bool signalled() {
     if (PyThread_get_thread_ident() != main_thread)
         return false;
     const py::gil_scoped_acquire acquire;
-    return PyErr_Occurred() != nullptr || PyErr_CheckSignals() != 0;
+    const int before = forks;
+    if (PyErr_Occurred() == nullptr && PyErr_CheckSignals() == 0 && forks != before)
+        PyErr_SetString(PyExc_RuntimeError, "a signal handler forked in the middle of this call");
+    return PyErr_Occurred() != nullptr;
 }
 
 } // namespace

@@ -135,7 +135,7 @@ void fill_matrices(const Kernels& kernels, const Frequencies& frequencies,
     const std::int64_t size = 2 * line;          // of the rows of a pair
     const std::int64_t apart = half ? pairs : 1; // the two rows and columns of a pair
     const std::int64_t next = half ? dim + 1 : size + (blocks ? 0 : 2); // from pair to pair
-    const double sign = upper == UpperSine::positive ? 1.0 : -1.0;
+    const bool positive = upper == UpperSine::positive;
     const auto fill_pairs = [&](std::int64_t row, std::int64_t begin, std::int64_t end) {
         double* const matrix = matrices + row * pairs * size;
         if (half) {
@@ -144,20 +144,21 @@ void fill_matrices(const Kernels& kernels, const Frequencies& frequencies,
         } else if (!blocks)
             std::fill(matrix + begin * size, matrix + end * size, 0.0);
         for (std::int64_t pair = begin; pair < end; ++pair) {
-            const double sine = sign * sines[row * pairs + pair];
+            const double sine = sines[row * pairs + pair], less = 0 - sine; // no zero has a sign
             double* const upper_left = matrix + pair * next;
             upper_left[0] = upper_left[apart * (line + 1)] = cosines[row * pairs + pair];
-            upper_left[apart] = sine;
-            upper_left[apart * line] = -sine;
+            upper_left[apart] = positive ? sine : less;
+            upper_left[apart * line] = positive ? less : sine;
         }
     };
     const Team team(static_cast<double>(positions.count * pairs * size * 8), threads);
-    // Tasks of what the second cache holds; where rows are wide one a thread, for zeros that pass
-    // the cache by are written the faster.
-    constexpr std::int64_t near = std::int64_t{1} << 15, wide = 1024;
+    // Tasks of what the second cache holds; where rows are wide of a matrix, or 64 MiB of one, for
+    // zeros that pass the cache by are written the faster.
+    constexpr std::int64_t near = std::int64_t{1} << 15, wide = 1024, far = std::int64_t{1} << 23;
     const std::int64_t all = positions.count * pairs;
-    const std::int64_t share = line < wide ? near / size : ceil_div(all, team.threads());
-    const std::int64_t most = std::max<std::int64_t>(share, 1);
+    const std::int64_t share = line < wide ? near / size : std::min(pairs, far / size);
+    const std::int64_t most =
+        std::max<std::int64_t>(std::min(share, ceil_div(all, team.threads())), 1);
     const auto fill_task = [&](std::int64_t task, int) {
         const std::int64_t end = std::min((task + 1) * most, all);
         for (std::int64_t at = task * most, first, last; at < end; at += last - first) {

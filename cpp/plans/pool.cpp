@@ -225,6 +225,9 @@ struct Worker {
     }
 };
 
+class Pool;
+std::atomic<Pool*> the_pool{nullptr};
+
 // Lives as long as the process once it has threads, which nobody joins.
 class Pool {
   public:
@@ -255,8 +258,10 @@ class Pool {
             Team::waking_took(Clock::now() - job->began);
         job->work(0);
         watch(*job);
-        while (!wait_for(*job))
+        while (!left() && !wait_for(*job))
             interruption.look(); // without the lock: a signal may take long, and call again
+        if (left())
+            return true;
         const std::lock_guard lock(mutex_);
         job_.reset();
         return true;
@@ -275,7 +280,7 @@ class Pool {
     // call. It gets that of its caller, who has to sleep then.
     void watch(Job& job) {
         bool brought = false;
-        while (!brought && !spin_until([&] { return job.done(); })) {
+        while (!brought && !left() && !spin_until([&] { return job.done(); })) {
             job.interruption.look();
             for (Worker& worker : workers_)
                 if (worker.stands()) {
@@ -284,6 +289,10 @@ class Pool {
                 }
         }
     }
+
+    // Whether a signal has forked, and this is the child: the workers are not in it, and one of
+    // them may have had the lock.
+    bool left() const { return the_pool.load(std::memory_order_relaxed) != this; }
 
     // Sleeps until it is done, or as long as signals may wait; returns whether it is.
     bool wait_for(const Job& job) {
@@ -348,8 +357,6 @@ class Pool {
     Clock::time_point last_call_;
     std::deque<Worker> workers_;
 };
-
-std::atomic<Pool*> the_pool{nullptr};
 
 Pool& pool() {
     Pool* found = the_pool.load(std::memory_order_acquire);

@@ -30,9 +30,10 @@ class Interruption {
   private:
     using Clock = std::chrono::steady_clock;
     std::atomic<bool> stopped_{false};
-    // So many questions are one look at the clock, which takes a moment among small tasks.
+    // So many questions are one look at the clock, which takes a moment among small tasks: the
+    // second of them, which calls of one small task do not ask, is the first look.
     int questions_ = 8;
-    int asked_ = 0;
+    int asked_ = 6;
     Clock::time_point next_{}; // once it has been looked at
 };
 

@@ -33,12 +33,11 @@ class OwnTable {
     void* first() const { return half_ ? sines_ : cosines_; }
     void* second() const { return half_ ? cosines_ : nullptr; }
     TableRows table() const { return {cosines_, sines_, (half_ ? 1 : 2) * pairs_ * element_}; }
-    // Of the pairs that move: no zero has a sign.
-    void negate_sines(std::int64_t rows, std::int64_t moving) const {
+    void negate_sines(std::int64_t rows) const {
         if (element_ == 8)
-            negate<double>(rows, moving);
+            negate<double>(rows);
         else
-            negate<float>(rows, moving);
+            negate<float>(rows);
     }
     template <class Value>
     void interleave(const void* cosines, const void* sines, std::int64_t rows) const {
@@ -53,12 +52,11 @@ class OwnTable {
     static constexpr std::int64_t line = 64;
 
     template <class Value>
-    void negate(std::int64_t rows, std::int64_t moving) const {
+    void negate(std::int64_t rows) const {
         const std::int64_t step = half_ ? 1 : 2;
-        auto* sines = reinterpret_cast<Value*>(half_ ? sines_ : cosines_) + (step - 1);
-        for (std::int64_t row = 0; row < rows; ++row, sines += pairs_ * step)
-            for (std::int64_t pair = 0; pair < moving; ++pair)
-                sines[pair * step] = -sines[pair * step];
+        auto* const sines = reinterpret_cast<Value*>(half_ ? sines_ : cosines_) + (step - 1);
+        for (std::int64_t i = 0; i < rows * pairs_; ++i)
+            sines[i * step] = 0 - sines[i * step]; // no zero has a sign
     }
 
     bool half_;
@@ -107,7 +105,7 @@ class MadeTables {
         else
             filling.fill_rows(0, own.size(), workspace);
         if (direction_ == Direction::backwards)
-            mine.negate_sines(own.size(), whole_.table.pairs);
+            mine.negate_sines(own.size());
         return mine.table();
     }
 

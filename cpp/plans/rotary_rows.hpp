@@ -268,9 +268,10 @@ class RotaryTasks {
         rows_ = std::clamp(steps * step, step, longest);
         const std::int64_t rows = std::min(rows_, turning.own());
         const std::int64_t share =
-            std::min(ceil_div(turning.shared() * ceil_div(turning.own(), rows_), wanted),
-                     task_bytes / (turning.row_bytes() * rows));
+            ceil_div(turning.shared() * ceil_div(turning.own(), rows_), wanted);
+        const std::int64_t most = task_bytes / (turning.row_bytes() * rows);
         share_ = std::min(std::max(share, least_share), turning.shared());
+        share_ = std::clamp<std::int64_t>(most, 1, share_);
         shares_ = ceil_div(turning.shared(), share_);
     }
 

@@ -70,9 +70,9 @@ def softmax(
     float32 is computed in float32, but differences of logits are not rounded, scaled or not, and
     sums go on in float64 after four elements: results are within ``5.7 2**-24`` of the exact ones,
     relative, and the rounding of the result (3.3 units in the last place in all were the most that
-    was found, 3.72 scaled). With a scale of 1 or another power of two the larger of two logits never gets a
-    smaller result. Half types are computed so too, and rounded once more: they are within 0.51
-    units.
+    was found, 3.72 scaled). With a scale of 1 or another power of two the larger of two logits
+    never gets a smaller result. Half types are computed so too, and rounded once more: they are
+    within 0.51 units.
 
     float64 is within ``(n / 8 + 8 + |s - m|) 2**-53`` of the result, relative, where ``s`` is
     ``scale * x`` and ``m`` the largest of them, and what is no normal number beside the largest is
@@ -153,7 +153,8 @@ def logsumexp(x: ArrayLike, /, *, axis: int = -1, mask: ArrayLike | None = None)
     -----
     Computed in float64 whatever the dtype, and rounded: float32 and half types are within 0.51
     units in the last place, where the sum is not so near to 1 that its logarithm cancels; there,
-    and in float64, the error is at most ``(n / 8 + 8) 2**-53 + |result| 2**-53`` before that rounding.
+    and in float64, the error is at most ``(n / 8 + 8) 2**-53 + |result| 2**-53`` before that
+    rounding.
 
     References
     ----------
