@@ -263,7 +263,7 @@ def test_bits_of_shift_matrices_do_not_depend_on_the_number_of_threads(
     upper, lower = (2 * i, 2 * i + 1) if pairing == "interleaved" else (i, i + dim // 2)
     expected = np.zeros_like(matrices)
     expected[:, upper, upper] = expected[:, lower, lower] = cosines
-    expected[:, upper, lower], expected[:, lower, upper] = sines, -sines
+    expected[:, upper, lower], expected[:, lower, upper] = sines, 0 - sines
     assert_same_bits(matrices, expected)
     assert len({by_threads(threads, fill).tobytes() for threads in (1, 2, 3, 8)}) == 1
 

@@ -419,3 +419,27 @@ def test_results_are_the_same_where_the_system_gives_no_memory_at_once(
             assert np.array_equal(result, call())
             assert not asked
             monkeypatch.setattr(_results, "STREAMED_BYTES", x.nbytes)
+
+
+@of_linux
+def test_wide_frequencies_keep_no_rows(run_python: RunPython) -> None:
+    result = run_python("""
+import re
+from pathlib import Path
+import numpy as np
+import ropewalk as rw
+
+def megabytes():
+    return int(re.search(r"VmRSS:\\s+(\\d+) kB", Path("/proc/self/status").read_text())[1]) / 1024
+
+wide = rw.frequencies.from_radians(1 / np.arange(1, 2**17 + 1))
+table = np.ones((40, 2**18))
+rw.sinusoidal_encoding(range(1), frequencies=wide, out=table[:1])
+before = megabytes()
+rw.sinusoidal_encoding(range(8), frequencies=wide, out=table[:8])
+rw.sinusoidal_encoding(np.append(range(9), 0), frequencies=wide, out=table[:10])
+rw.sinusoidal_encoding(range(40), frequencies=wide, out=table)
+print(megabytes() - before)
+""")
+    assert result.stderr == ""
+    assert float(result.stdout) < 60  # the 48 rows that blocks share would take 192

@@ -63,7 +63,7 @@ void fill_progression(const Filling& filling, Stores stores, int threads) {
 
 void fill_one_by_one(const Filling& filling, int threads) {
     const bool one_pair = filling.has_one_pair();
-    const bool in_stretches = !one_pair && has_stretches(filling.positions);
+    const bool in_stretches = !one_pair && has_stretches(filling.positions, filling.table.pairs);
     if (in_stretches)
         filling.grouped->unit_rows(filling.precision()); // before tasks run
     // Four tasks for each thread, of some rows each, and of two blocks where rows may be in blocks.
@@ -111,7 +111,7 @@ void fill_table(const Kernels& kernels, const Frequencies& frequencies, const Po
     Table moving = table;
     moving.pairs = turning.moving_pairs();
     const Filling filling(kernels, turning, positions.simplified(), factor, type, layout, moving);
-    const bool in_blocks = is_long_progression(filling.positions);
+    const bool in_blocks = is_long_progression(filling.positions, moving.pairs);
     const std::int64_t bytes = in_blocks ? 2 * element_bytes(type) : evaluated_bytes;
     const Team team(static_cast<double>(table.rows * table.pairs * bytes), threads);
     if (in_blocks)

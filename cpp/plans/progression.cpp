@@ -27,14 +27,15 @@ std::int64_t floor_div(std::int64_t a, std::int64_t b) {
 
 } // namespace
 
-bool is_long_progression(const Positions& positions) {
-    const std::int64_t least = positions.step == 1 ? shortest_progression : shortest_of_other_steps;
+bool is_long_progression(const Positions& positions, std::int64_t pairs) {
+    const bool kept = positions.step == 1 && pairs <= most_pairs_of_kept_rows;
+    const std::int64_t least = kept ? shortest_progression : shortest_without_kept_rows;
     return !positions.in_array() && positions.count >= least && positions.step != 0 &&
            std::abs(positions.step) < longest_step;
 }
 
-bool has_stretches(const Positions& positions) {
-    if (!positions.in_array() || positions.axes > 1)
+bool has_stretches(const Positions& positions, std::int64_t pairs) {
+    if (!positions.in_array() || positions.axes > 1 || pairs > most_pairs_of_kept_rows)
         return false;
     for (std::int64_t row = 0, length; row < positions.count; row += length) {
         length = positions.stretch(row, positions.count);
@@ -45,7 +46,7 @@ bool has_stretches(const Positions& positions) {
 }
 
 StepRows::StepRows(const GroupedFrequencies& grouped, std::int64_t step, Precision precision) {
-    if (step == 1)
+    if (step == 1 && grouped.groups() * group_pairs <= most_pairs_of_kept_rows)
         kept_ = &grouped.unit_rows(precision);
     else
         own_.emplace(grouped.rows(step, precision));

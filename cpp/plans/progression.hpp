@@ -8,14 +8,16 @@
 
 namespace ropewalk {
 
-// As shortest_progression, where the rows that blocks share must be made.
-inline constexpr std::int64_t shortest_of_other_steps = 2 * block_rows;
+// As shortest_progression, where the rows that blocks share must be made: for other steps than 1,
+// and for so many pairs that they would take more than 6 MiB as long as the frequencies last.
+inline constexpr std::int64_t shortest_without_kept_rows = 2 * block_rows;
+inline constexpr std::int64_t most_pairs_of_kept_rows = 4096;
 
 // Whether rows at those positions are worth filling in blocks.
-bool is_long_progression(const Positions& positions);
+bool is_long_progression(const Positions& positions, std::int64_t pairs);
 
-// Whether they hold stretches that count upwards, as a batch of ranges does.
-bool has_stretches(const Positions& positions);
+// Whether they hold stretches that count upwards, as a batch of ranges does, and may be filled so.
+bool has_stretches(const Positions& positions, std::int64_t pairs);
 
 // The rows that all blocks share, at multiples of a step; allocated here, so that tasks need not.
 class StepRows {

@@ -83,7 +83,7 @@ class MadeTables {
                std::int64_t pairs, Direction direction, bool in_stretches)
         : whole_(whole), tables_(std::move(tables)), direction_(direction),
           in_stretches_(in_stretches) {
-        if (is_long_progression(whole.positions))
+        if (is_long_progression(whole.positions, whole.table.pairs))
             steps_.emplace(*whole.grouped, whole.positions.step, whole.precision());
         else if (in_stretches_)
             whole.grouped->unit_rows(whole.precision());
@@ -195,7 +195,7 @@ void rotate(const Kernels& kernels, const Frequencies& frequencies, const Positi
     if (turning.bytes() == 0)
         return;
     const Positions rows = positions.simplified();
-    const bool in_blocks = is_long_progression(rows);
+    const bool in_blocks = is_long_progression(rows, moving);
     const Team team = team_for(turning, in_blocks ? 0 : rows.count * moving, most_threads);
     const int threads = team.threads();
     if (copies && direction == Direction::forwards)
@@ -206,7 +206,7 @@ void rotate(const Kernels& kernels, const Frequencies& frequencies, const Positi
     const Filling whole(kernels, turning_by, rows, factor, table_type(data.type),
                         half ? Layout::apart : Layout::cosine_first,
                         {nullptr, nullptr, (half ? 1 : 2) * data.pairs, rows.count, moving});
-    const bool in_stretches = has_stretches(rows), one_by_one = !in_blocks && !in_stretches;
+    const bool in_stretches = has_stretches(rows, moving), one_by_one = !in_blocks && !in_stretches;
     // To evaluate a row takes as long as to turn eight.
     const RotaryTasks tasks(turning, threads, one_by_one ? fewest_rows : 2 * block_rows,
                             one_by_one ? 32 : 8, in_blocks ? Progression::rows_before(rows) : 0);
