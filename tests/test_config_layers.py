@@ -168,6 +168,43 @@ def test_single_layers_may_say_the_width_of_their_heads() -> None:
     refused(config | {"per_layer_config": layers}, message, layer_type="full_attention")
 
 
+@pytest.mark.parametrize("keys", [("05", "11"), ("5", "11"), (5, 11)], ids=str)
+def test_layers_may_be_numbered_with_zeros_before(keys: tuple[Any, ...]) -> None:
+    config: dict[str, Any] = {"model_type": "gemma4_text", "head_dim": 256}
+    config |= {"layer_types": (KINDS[1:] * 5 + KINDS[:1]) * 2}
+    config |= {"per_layer_config": {key: {"head_dim": 512} for key in keys}}
+    widths = [rw.rotary_from_config(config, layer_type=name)["rotary_dim"] for name in KINDS]
+    assert widths == [512, 256]
+
+
+@pytest.mark.parametrize(
+    ("key", "error", "message"),
+    [
+        ("2", ValueError, "must be an integer from 0 to 1, got 2"),
+        (-1, ValueError, "must be an integer from 0 to 1, got -1"),
+        ("-1", TypeError, "must be an integer, got '-1'"),
+        ("full_attention", TypeError, "must be an integer, got 'full_attention'"),
+        ("9" * 10, TypeError, "must be an integer, got '9999999999'"),
+        (True, TypeError, "must be an integer, got True"),
+    ],
+)
+def test_what_is_said_of_no_layer_is_refused(
+    key: object, error: type[Exception], message: str
+) -> None:
+    config = {"model_type": "gemma4_text", "per_layer_config": {key: {"head_dim": 64}}}
+    for layers in ({"layer_types": KINDS}, {"num_hidden_layers": 2}):
+        wanted = f"each key of per_layer_config {message}"
+        refused(config | layers, wanted, error, layer_type="full_attention")
+
+
+def test_types_of_layers_are_needed_where_single_ones_say_their_width() -> None:
+    config = {"model_type": "gemma4_text", "per_layer_config": {"0": {"head_dim": 64}}}
+    message = "layer_types is missing, and per_layer_config has head_dim of single layers"
+    refused(config, message, layer_type="full_attention")
+    others = config | {"per_layer_config": {"0": {"sliding_window": 64}}}
+    assert rw.rotary_from_config(others, layer_type="full_attention")["rotary_dim"] == 512
+
+
 STEP = {"model_type": "step3p5", "head_dim": 16, "layer_types": KINDS, "rope_theta": 5e6}
 LLAMA_3 = {"rope_type": "llama3", "factor": 2.0, "original_max_position_embeddings": 131072}
 LLAMA_3 |= {"low_freq_factor": 1.0, "high_freq_factor": 32.0}

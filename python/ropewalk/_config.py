@@ -15,7 +15,14 @@ from typing import Any
 import numpy as np
 
 from ropewalk import _options, frequencies
-from ropewalk._config_layers import BASE, agreed, layer_types, refuse_other, rope_of_layer
+from ropewalk._config_layers import (
+    BASE,
+    agreed,
+    layer_types,
+    refuse_other,
+    rope_of_layer,
+    single_layers,
+)
 from ropewalk.frequencies import Frequencies
 from ropewalk.frequencies._frequencies import LARGEST_ATTENTION_FACTOR, SMALLEST_ATTENTION_FACTOR
 
@@ -336,16 +343,17 @@ def _head_dim(text: Mapping[str, Any], family: dict[str, Any], layer_type: str |
 
 def _own_head(text: Mapping[str, Any], of_layer: str, layer_type: str | None) -> dict[str, Any]:
     """Return the width of the heads of a layer type where single layers say it."""
-    single = text.get("per_layer_config")
-    if single is None:
+    if text.get("per_layer_config") is None:
         return {}
-    refuse_other("per_layer_config", single, Mapping)
-    widths = []
-    for index, name in enumerate(layer_types(text)):
-        layer = single.get(str(index), single.get(index, {}))
-        refuse_other("each of per_layer_config", layer, Mapping)
-        if name == layer_type:
-            widths.append(layer.get("head_dim", text.get("head_dim")))
+    own, names = single_layers(text), layer_types(text)
+    if not names and any("head_dim" in layer for layer in own.values()):
+        msg = "layer_types is missing, and per_layer_config has head_dim of single layers"
+        raise ValueError(msg)
+    widths = [
+        own.get(index, {}).get("head_dim", text.get("head_dim"))
+        for index, name in enumerate(names)
+        if name == layer_type
+    ]
     if any(width != widths[0] for width in widths):
         msg = f"head_dim must be the same in all layers of {layer_type!r}, got {widths}"
         raise ValueError(msg)

@@ -16,6 +16,7 @@ from ropewalk import _options
 _ROPE = ("rope_parameters", "rope_scaling")
 BASE = ("rope_theta", "rotary_emb_base")
 _LAYERS, _SCALED_LAYERS = "num_hidden_layers", "rope_scaling_layers"
+_MOST_LAYERS = 2**20
 # Lists that have one number a layer, and what each is in a layer; a base of 0 is no rotation.
 _LISTS = {
     "layer_rope_theta": "rope_theta",
@@ -191,7 +192,7 @@ def _by_lists(
 
 def _layer_count(text: Mapping[str, Any]) -> int | None:
     count = text.get(_LAYERS)
-    return None if count is None else _options.integer_between(_LAYERS, count, 1, 2**20)
+    return None if count is None else _options.integer_between(_LAYERS, count, 1, _MOST_LAYERS)
 
 
 def layer_types(text: Mapping[str, Any]) -> list[str]:
@@ -201,6 +202,21 @@ def layer_types(text: Mapping[str, Any]) -> list[str]:
     for name in names:
         refuse_other("each of layer_types", name, str)
     return names
+
+
+def single_layers(text: Mapping[str, Any]) -> dict[int, Mapping[str, Any]]:
+    """Return what is said of single layers, by their numbers: texts in JSON, some with zeros."""
+    given = text["per_layer_config"]
+    refuse_other("per_layer_config", given, Mapping)
+    count = len(layer_types(text)) or _layer_count(text) or _MOST_LAYERS
+    layers = {}
+    for key, layer in given.items():
+        written = isinstance(key, str) and key.isdecimal() and len(key) < 10
+        number = int(key) if written else key
+        number = _options.integer_between("each key of per_layer_config", number, 0, count - 1)
+        refuse_other("each of per_layer_config", layer, Mapping)
+        layers[number] = layer
+    return layers
 
 
 def _with_base(
