@@ -408,12 +408,18 @@ def test_tables_must_have_one_shape() -> None:
         rw.rotate_by(X, np.ones((6, 4)), np.ones((1, 4)))
 
 
+CUT = (
+    "; tables that hold each pair twice are to be cut: to [..., :4] where two halves are alike, to "
+    "[..., ::2] where neighbours are"
+)
+
+
 @pytest.mark.parametrize("pairs", [0, 5, 8])
 def test_tables_must_hold_pairs_of_x(pairs: int) -> None:
     table = np.ones((6, pairs))
     message = f"cosines must hold from 1 pair to half the 8 features of x, got {pairs} pairs"
     if pairs == 8:
-        message += "; tables that hold each pair twice are to be cut to their first half"
+        message += CUT
     with pytest.raises(ValueError, match=exactly(message)):
         rw.rotate_by(X, table, table)
 
@@ -423,6 +429,13 @@ def test_rotary_dim_must_be_that_of_the_tables(rotary_dim: int) -> None:
     message = f"rotary_dim must be 8, twice the pairs of cosines, got {rotary_dim}"
     with pytest.raises(ValueError, match=exactly(message)):
         rw.rotate_by(X, TABLE, TABLE, rotary_dim=rotary_dim)
+
+
+def test_tables_of_a_part_must_not_hold_each_pair_twice() -> None:
+    x, table = np.ones((3, 6, 24)), np.ones((6, 8))
+    message = "rotary_dim must be 16, twice the pairs of cosines, got 8" + CUT
+    with pytest.raises(ValueError, match=exactly(message)):
+        rw.rotate_by(x, table, table, rotary_dim=8)
 
 
 def test_the_rotary_dim_of_tables_must_be_even_and_within_x() -> None:

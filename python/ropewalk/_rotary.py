@@ -400,12 +400,14 @@ def rotate_by(
         Tables of one shape. The axes before the last one are those that `positions` of `rotate` may
         have: none, one along axis -2 of `x`, or ``x.ndim - 1`` of them, each as long as that of `x`
         or 1. Converted to the type that is computed in: float64 for float64, else float32. Other
-        libraries keep each pair twice, in two halves: pass the first one.
+        libraries keep each pair twice: pass ``cosines[..., :pairs]`` of two halves that are alike
+        (GPT-NeoX, Llama), ``cosines[..., ::2]`` where neighbours are (GPT-J, Cohere).
     pairing : {"interleaved", "half"}, default "interleaved"
         As in `rotate`.
     rotary_dim : int, optional
         How many features are turned; must be twice the pairs of the tables, and is that where left
-        out.
+        out. Give it where only a part of the features is to be turned: tables that hold each pair
+        twice may fit `x` then, and all of it would be turned, wrongly.
     out : ndarray, optional
         As in `rotate`.
 
@@ -446,6 +448,13 @@ def rotate_by(
     >>> cosines, sines = rw.rotary_tables(range(2), 4, dtype=np.float32)
     >>> bool((rw.rotate_by(x, cosines, sines) == rw.rotate(x)).all())
     True
+
+    Tables of GPT-NeoX for two of four features, which hold the one pair twice:
+
+    >>> twice = [np.concatenate([table[:, :1]] * 2, axis=-1) for table in (cosines, sines)]
+    >>> turned = rw.rotate_by(x, *(t[:, :1] for t in twice), pairing="half", rotary_dim=2)
+    >>> bool((turned == rw.rotate(x, pairing="half", rotary_dim=2)).all())
+    True
     """
     data = _arrays.data("x", x)
     interleaved = _options.is_interleaved(pairing)
@@ -471,12 +480,10 @@ def rotate_by(
                 f"cosines must hold from 1 pair to half the {data.shape[-1]} features of x, got "
                 f"{cosine_table.shape[-1]} pairs"
             )
-            if width == 2 * data.shape[-1]:
-                msg += "; tables that hold each pair twice are to be cut to their first half"
-            raise ValueError(msg)
-    elif _arrays.rotary_width(data, rotary_dim) != width:
-        msg = f"rotary_dim must be {width}, twice the pairs of cosines, got {rotary_dim}"
-        raise ValueError(msg)
+            raise ValueError(msg + _cut_to_pairs(width, data.shape[-1]))
+    elif (wanted_width := _arrays.rotary_width(data, rotary_dim)) != width:
+        msg = f"rotary_dim must be {width}, twice the pairs of cosines, got {wanted_width}"
+        raise ValueError(msg + _cut_to_pairs(width, wanted_width))
     *rows, pairs = cosine_table.shape
     _arrays.check_rows_fit("cosines", tuple(rows), data.shape, (pairs,))
     tables = cosines, sines, cosine_table, sine_table
@@ -486,3 +493,13 @@ def rotate_by(
     streamed = _results.prepare_streaming(target, out=out, source=source, threads=threads)
     _core.rotate_by(cosine_table, sine_table, source, target, interleaved, streamed, threads)
     return _results.filled(result, target)
+
+
+def _cut_to_pairs(width: int, wanted: int) -> str:
+    """Return what to do about tables for twice as many features as are to be turned."""
+    if width != 2 * wanted:
+        return ""
+    return (
+        f"; tables that hold each pair twice are to be cut: to [..., :{wanted // 2}] where two "
+        "halves are alike, to [..., ::2] where neighbours are"
+    )
