@@ -29,6 +29,34 @@ ENCODERS: dict[str, Callable[..., NDArray[Any]]] = {
 encoders = pytest.mark.parametrize("name", ENCODERS)
 
 
+# Frequencies in the place of numbers
+
+TAKEN_FOR: dict[str, Callable[[Any], Any]] = {
+    "positions": lambda f: rw.rotate(np.ones((4, 8)), f),
+    "offset": lambda f: rw.rerotate(np.ones((4, 8)), f),
+    "offsets": lambda f: rw.position_kernel(f, 8),
+    "x": rw.softmax,
+    "bias": lambda f: rw.attention(*[np.ones((4, 8))] * 3, bias=f),
+    "radians": from_radians,
+    "short_factors": lambda f: rw.frequencies.longrope(
+        8, short_factors=f, long_factors=f, trained_length=64, factor=2.0
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TAKEN_FOR)
+def test_frequencies_are_not_taken_for_numbers(name: str) -> None:
+    message = rf"^{name} must be an?.* of numbers, got Frequencies, which are given as frequencies="
+    with pytest.raises(TypeError, match=message):
+        TAKEN_FOR[name](standard(8))
+
+
+@pytest.mark.parametrize("function", [rw.sinusoidal_encoding, rw.rotary_tables, rw.phases])
+def test_frequencies_are_not_taken_for_positions(function: Callable[..., Any]) -> None:
+    with pytest.raises(TypeError, match=r"^positions must be .* got Frequencies, "):
+        function(standard(8), 8)
+
+
 # Positions
 
 BEYOND: dict[str, tuple[Any, str]] = {

@@ -178,6 +178,12 @@ def converted(
 ) -> NDArray[Any]:
     """Return `values` as NumPy makes an array of them."""
     refuse_masked(name, values)
+    if hasattr(values, "attention_factor"):  # Frequencies, whose module needs this one
+        msg = (
+            f"{name} must be {what}, got {type(values).__name__}, which are given as frequencies=; "
+            "their numbers are their radians"
+        )
+        raise TypeError(msg)
     try:
         array = np.asanyarray(values)
     except (RuntimeError, TypeError, ValueError) as error:  # the first two of tensors

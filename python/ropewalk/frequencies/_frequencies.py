@@ -32,7 +32,8 @@ class Frequencies:
 
     Made by the functions of `ropewalk.frequencies`; immutable, hashable and picklable. Two are
     equal when all their angles, their axes and their attention factors are. ``len(f)`` is the
-    number of pairs, and ``np.asarray(f)`` gives `radians`.
+    number of pairs, and ``np.asarray(f)`` gives `radians`; no function of this library takes them
+    for positions or data.
 
     With several axes a position has as many coordinates, and a pair turns by the sum of what each
     coordinate turns it.

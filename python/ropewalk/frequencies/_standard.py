@@ -106,7 +106,8 @@ def from_radians(radians: ArrayLike, /) -> Frequencies:
     ValueError
         If `radians` has another shape, holds NaN or infinity, or leaves the range.
     TypeError
-        If `radians` is complex, masked or holds no numbers.
+        If `radians` is complex, masked or holds no numbers, or is `Frequencies`, which have an
+        attention factor besides.
 
     See Also
     --------
