@@ -156,6 +156,49 @@ def test_a_parameter_that_is_not_understood_is_named(kind: str, key: str) -> Non
     refused(LLAMA | {"rope_scaling": rope}, message)
 
 
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("rotary_emb_interleaved", True),
+        ("rotary_scaling_factor", 2.0),
+        ("rotary_emb_scale_base", 512),
+        ("rotary_base", 1e6),
+        ("rotary_percent", 0.25),
+        ("rotary", {"base": 10000, "type": "dynamic"}),
+        ("rotary", False),
+        ("rope_ratio", 500),
+        ("rope_type", "linear"),
+        ("rope_dim", 8),
+        ("rope_scaling_factor", 2.0),
+        ("rope_traditional", True),
+        ("use_dynamic_ntk", True),
+        ("use_rope", False),
+        ("use_rope_layers", [1, 0]),
+        ("mrope_section", [4, 2, 2]),
+        ("mrope_section", np.ones(3)),
+    ],
+    ids=str,
+)
+def test_a_key_about_the_rotation_that_is_not_read_is_named(key: str, value: Any) -> None:
+    text = LLAMA | {key: value}
+    for config in (text, {"model_type": "llava", "text_config": text}):
+        refused(config, f"{key} is not understood, got ")
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"rotary": True, "rotary_dim": None, "rotary_value": True},
+        {"use_rope": True, "use_rope_layers": [], "use_dynamic_ntk": False},
+        {"rotary_emb_interleaved": False, "rotary_emb_scale_base": None},
+        {"no_rope_layers": [1, 0], "no_rope_layer_interval": 4},
+    ],
+    ids=str,
+)
+def test_keys_about_the_rotation_may_say_nothing(given: dict[str, Any]) -> None:
+    assert rw.rotary_from_config(LLAMA | given) == rw.rotary_from_config(LLAMA)
+
+
 @pytest.mark.parametrize("key", ["short_factor", "long_factor"])
 @pytest.mark.parametrize("size", [0, 7, 9])
 def test_lists_must_have_a_number_for_every_pair(key: str, size: int) -> None:

@@ -17,6 +17,7 @@ import numpy as np
 from ropewalk import _options, frequencies
 from ropewalk._config_layers import (
     BASE,
+    ROPE,
     agreed,
     layer_types,
     refuse_other,
@@ -107,6 +108,13 @@ _OF_ANY_KIND = {
     *("mrope_section", "mrope_interleaved", "interleaved"),
     *("llama_4_scaling_beta", _LONGEST),
 }
+# Keys about the rotation, and those of them that are read, here or, by their families, among the
+# layers. RoFormer turns its values as well: no part of the rotation of queries and keys.
+_ABOUT_ROTATION = re.compile("m?rope|rotary|use_rope|use_dynamic_ntk")
+_READ = {*ROPE, *BASE, *_FRACTION, "rotary_dim", "rope_interleave", "rotary_value"}
+_READ |= {"rope_local_base_freq", "rope_scaling_layers"}
+# All others must not say anything: be null, false or an empty list, but for these, which say yes.
+_ROTATES = ("rotary", "use_rope")
 
 
 def rotary_from_config(
@@ -282,7 +290,18 @@ def _text_and_family(config: Any) -> tuple[Mapping[str, Any], dict[str, Any]]:
             "a key rope_interleave, true or false, can say it"
         )
         raise ValueError(msg)
+    _refuse_unread(text)
     return text, family
+
+
+def _refuse_unread(text: Mapping[str, Any]) -> None:
+    """Refuse keys about the rotation that nothing reads, where they say something."""
+    for key, value in text.items():
+        if key not in _READ and _ABOUT_ROTATION.match(str(key)):
+            empty = value is None or (isinstance(value, list) and not value)
+            if not empty and value is not (key in _ROTATES):
+                msg = f"{key} is not understood, got {_options.shown(value)}"
+                raise ValueError(msg)
 
 
 def _name_of(model_type: Any) -> Any:

@@ -13,7 +13,7 @@ import numpy as np
 
 from ropewalk import _options
 
-_ROPE = ("rope_parameters", "rope_scaling")
+ROPE = ("rope_parameters", "rope_scaling")
 BASE = ("rope_theta", "rotary_emb_base")
 _LAYERS, _SCALED_LAYERS = "num_hidden_layers", "rope_scaling_layers"
 _MOST_LAYERS = 2**20
@@ -40,7 +40,7 @@ def agreed(keys: Sequence[str], *places: Mapping[str, Any]) -> Any:
         if not np.array_equal(value, found[0][1]):
             first = found[0][0]
             if key == first:  # inside and outside of the parameters of the rotation
-                given = (name for name in _ROPE if places[-1].get(name))
+                given = (name for name in ROPE if places[-1].get(name))
                 first += f" of {next(given, 'the rule of its family')}"
             msg = f"{first} and {key} must agree, got {found[0][1]!r} and {value!r}"
             raise ValueError(msg)
@@ -98,16 +98,16 @@ def rope_of_layer(
 
 
 def _parameters(text: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what `_ROPE` says, both spellings together."""
-    new, old = ({} if text.get(key) is None else text[key] for key in _ROPE)
-    for key, place in zip(_ROPE, (new, old), strict=True):
+    """Return what `ROPE` says, both spellings together."""
+    new, old = ({} if text.get(key) is None else text[key] for key in ROPE)
+    for key, place in zip(ROPE, (new, old), strict=True):
         refuse_other(key, place, Mapping)
     if _is_by_layer(new) or _is_by_layer(old):
-        return dict(agreed(_ROPE, {key: text.get(key) or None for key in _ROPE}))
+        return dict(agreed(ROPE, {key: text.get(key) or None for key in ROPE}))
     rope = {key: old.get(key) if new.get(key) is None else new[key] for key in (*new, *old)}
     for key, value in old.items():
         if value is not None and not np.array_equal(value, rope[key]):
-            msg = f"{key} of {' and of '.join(_ROPE)} must agree, got {rope[key]!r} and {value!r}"
+            msg = f"{key} of {' and of '.join(ROPE)} must agree, got {rope[key]!r} and {value!r}"
             raise ValueError(msg)
     return rope
 
