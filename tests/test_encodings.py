@@ -97,6 +97,15 @@ def test_base_is_10000_unless_it_is_said() -> None:
     assert (table != rw.sinusoidal_encoding(range(9), 6, base=10001)).any()
 
 
+@pytest.mark.parametrize("pairs", [2, 3, 256])
+def test_a_base_gives_the_frequencies_of_tensor2tensor(pairs: int) -> None:
+    base = 10000 ** (pairs / (pairs - 1))
+    angles = np.outer(range(9), 10000.0 ** (-np.arange(pairs) / (pairs - 1)))
+    expected = np.concatenate([np.sin(angles), np.cos(angles)], axis=-1)
+    table = rw.sinusoidal_encoding(range(9), 2 * pairs, base=base, pairing="half")
+    np.testing.assert_allclose(table, expected, rtol=0, atol=1e-13)
+
+
 def test_frequencies_say_the_width_and_the_angles() -> None:
     frequencies = rw.frequencies.standard(6, base=500.0)
     expected = rw.sinusoidal_encoding(range(9), 6, base=500.0)

@@ -217,7 +217,7 @@ def sinusoidal_encoding(
         Another schedule, from `ropewalk.frequencies`. Its attention factor is not applied.
     pairing : {"interleaved", "half"}, default "interleaved"
         Where the two values of pair ``i`` stand: at ``2 i`` and ``2 i + 1`` (the paper), or at
-        ``i`` and ``i + dim / 2`` (tensor2tensor, fairseq).
+        ``i`` and ``i + dim / 2`` (tensor2tensor, fairseq; for their frequencies see Notes).
     order : {"sin-cos", "cos-sin"}, default "sin-cos"
         Which value of a pair comes first.
     dtype : {float64, float32, float16, "bfloat16"}, default float64
@@ -257,6 +257,10 @@ def sinusoidal_encoding(
     position (with several axes up to 2**31 in size, float64 within 1 ulp + 2**-100); the encoding
     of ``-p`` is exactly ``(-sin, cos)``. The same position gives the same bits in every call, on
     any number of threads and on every instruction set.
+
+    tensor2tensor and fairseq let the last pair turn by ``1 / 10000``, not the one that would follow
+    it: pair ``i`` of ``n`` turns by ``10000 ** (-i / (n - 1))``. That is a `base` of ``10000 ** (n
+    / (n - 1))`` here, with ``n = dim // 2``.
 
     References
     ----------
