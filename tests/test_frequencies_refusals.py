@@ -79,6 +79,10 @@ REFUSALS: dict[str, tuple[Callable[[], object], str]] = {
         lambda: yarn(8, factor=2.0, trained_length=99, mscale_all_dim=1.0),
         "mscale and mscale_all_dim must be given together, got None and 1.0",
     ),
+    "mscale alone beside an attention factor": (
+        lambda: yarn(8, factor=2.0, trained_length=99, mscale=1.0, attention_factor=1.0),
+        "mscale and mscale_all_dim must be given together, got 1.0 and None",
+    ),
     "mscale 0": (
         lambda: yarn(8, factor=2.0, trained_length=99, mscale=0.0, mscale_all_dim=1.0),
         "mscale must be positive and finite, got 0.0",
@@ -102,6 +106,14 @@ REFUSALS: dict[str, tuple[Callable[[], object], str]] = {
     "no attention factor": (
         lambda: longrope(4, **LISTS, trained_length=9),
         "one of max_length, factor and attention_factor must be given in longrope, got none",
+    ),
+    "max_length beside a factor": (
+        lambda: longrope(4, **LISTS, trained_length=9, factor=2.0, max_length=0),
+        "max_length must be an integer from 1 to 9007199254740992, got 0",
+    ),
+    "factor beside an attention factor": (
+        lambda: longrope(4, **LISTS, trained_length=9, factor=0.0, attention_factor=1.0),
+        "factor must be positive and finite, got 0.0",
     ),
     "logarithm of 1": (
         lambda: longrope(4, **LISTS, trained_length=1, factor=2.0),
@@ -310,6 +322,27 @@ WRONG_KINDS: dict[str, tuple[Callable[[], object], str]] = {
     "mscale": (
         lambda: yarn(4, factor=2.0, trained_length=9, mscale="1", mscale_all_dim=1),  # type: ignore[arg-type]
         "mscale must be a real number, got '1'",
+    ),
+    "mscale beside an attention factor": (
+        lambda: yarn(
+            4,
+            factor=2.0,
+            trained_length=9,
+            mscale=1,
+            mscale_all_dim="1",  # type: ignore[arg-type]
+            attention_factor=1.0,
+        ),
+        "mscale_all_dim must be a real number, got '1'",
+    ),
+    "max_length beside a factor": (
+        lambda: longrope(
+            4,
+            **LISTS,
+            trained_length=9,
+            factor=2.0,
+            max_length="9",  # type: ignore[arg-type]
+        ),
+        "max_length must be an integer, got '9'",
     ),
     "short_factors": (
         lambda: longrope(4, short_factors="12", long_factors=[1, 2], trained_length=9, factor=2.0),

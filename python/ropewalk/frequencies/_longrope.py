@@ -102,6 +102,8 @@ def longrope(
     short = _factors("short_factors", short_factors, dim // 2)
     long = _factors("long_factors", long_factors, dim // 2)
     trained_length = _options.context_length("trained_length", trained_length)
+    max_length = None if max_length is None else _options.context_length("max_length", max_length)
+    factor = None if factor is None else _options.positive_number("factor", factor)
     beyond = length is not None and _options.context_length("length", length) > trained_length
     with localcontext(DIGITS):
         kept = geometric(dim // 2, Decimal(base))
@@ -130,9 +132,9 @@ def _longrope_attention_factor(
     trained_length: int, max_length: int | None, factor: float | None
 ) -> float:
     if factor is not None:
-        stretch = Decimal(_options.positive_number("factor", factor))
+        stretch = Decimal(factor)
     elif max_length is not None:
-        stretch = Decimal(_options.context_length("max_length", max_length)) / trained_length
+        stretch = Decimal(max_length) / trained_length
     else:
         msg = "one of max_length, factor and attention_factor must be given in longrope, got none"
         raise ValueError(msg)

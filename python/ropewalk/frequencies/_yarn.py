@@ -149,13 +149,12 @@ def yarn(
             f"yarn({dim}, factor={factor}, trained_length={trained_length}, "
             f"beta_fast={beta_fast}, beta_slow={beta_slow}, truncate={truncate}, base={base})"
         )
-        if attention_factor is None:
-            attention_factor = _yarn_attention_factor(factor, mscale, mscale_all_dim)
+        attention_factor = _yarn_attention_factor(factor, mscale, mscale_all_dim, attention_factor)
         return Frequencies._of_turns(turns, scaling=scaling, attention_factor=attention_factor)
 
 
 def _yarn_attention_factor(
-    factor: float, mscale: float | None, mscale_all_dim: float | None
+    factor: float, mscale: float | None, mscale_all_dim: float | None, chosen: float | None
 ) -> float:
     if (mscale is None) != (mscale_all_dim is None):
         msg = (
@@ -164,9 +163,9 @@ def _yarn_attention_factor(
         )
         raise ValueError(msg)
     logarithm = max(Decimal(factor).ln(), Decimal(0)) / 10
-    if mscale is None or mscale_all_dim is None:
-        return derived_attention_factor(1 + logarithm, factor=factor)
-    above = 1 + Decimal(_options.positive_number("mscale", mscale)) * logarithm
-    below = 1 + Decimal(_options.positive_number("mscale_all_dim", mscale_all_dim)) * logarithm
-    given = {"factor": factor, "mscale": mscale, "mscale_all_dim": mscale_all_dim}
-    return derived_attention_factor(above / below, **given)
+    value, given = 1 + logarithm, {"factor": factor}
+    if mscale is not None and mscale_all_dim is not None:
+        value = 1 + Decimal(_options.positive_number("mscale", mscale)) * logarithm
+        value /= 1 + Decimal(_options.positive_number("mscale_all_dim", mscale_all_dim)) * logarithm
+        given |= {"mscale": mscale, "mscale_all_dim": mscale_all_dim}
+    return derived_attention_factor(value, **given) if chosen is None else chosen
