@@ -662,6 +662,28 @@ def test_multi_head_attention_refuses_at_once_what_the_whole_refuses(
     )
 
 
+@pytest.mark.parametrize("shape", [(), (12,)], ids=str)
+@pytest.mark.parametrize("name", ["query", "key", "value"])
+def test_multi_head_attention_refuses_at_once_data_without_rows(
+    name: str, shape: tuple[int, ...]
+) -> None:
+    arrays = dict.fromkeys(["query", "key", "value"], rows((20, 12))) | {name: np.ones(shape)}
+    given = layer("float64")
+    refused_alike(
+        lambda: rw.dask.multi_head_attention(*map(da.from_array, arrays.values()), **given),
+        lambda: rw.multi_head_attention(*arrays.values(), **given),
+    )
+
+
+def test_an_option_that_is_unknown_is_refused_beside_those_that_there_are() -> None:
+    x, given = da.from_array(rows((20, 12))), layer("float64", dropout=0.1)
+    message = r"^unexpected keyword argument 'dropout'; the options are causal, .*, recompute$"
+    with pytest.raises(TypeError, match=message):
+        rw.dask.multi_head_attention(x, **given)
+    given = layer("float64", recompute=True)
+    assert rw.dask.multi_head_attention(x, **given).shape[0] == 20
+
+
 def test_without_dask_the_extra_is_named(run_python: RunPython) -> None:
     result = run_python("import sys; sys.modules['dask'] = None; import ropewalk; ropewalk.dask")
     assert "ropewalk.dask needs Dask: pip install 'ropewalk[dask]'" in result.stderr

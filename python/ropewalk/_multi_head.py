@@ -382,6 +382,15 @@ def _narrowed(result: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
         return result.astype(dtype)
 
 
+def check_options(options: AttentionOptions, *others: str) -> None:
+    """Refuse options that are neither those of attention nor others that are known."""
+    known = [*AttentionOptions.__annotations__, *others]
+    for name in options:
+        if name not in known:
+            msg = f"unexpected keyword argument {name!r}; the options are {', '.join(known)}"
+            raise TypeError(msg)
+
+
 @np.errstate(all="ignore")
 def _attended(
     attend: Callable[..., NDArray[Any]],
@@ -394,10 +403,7 @@ def _attended(
     options: AttentionOptions,
 ) -> NDArray[Any]:
     """Return what `attend` makes of all heads, to be rounded to the dtype."""
-    known = AttentionOptions.__annotations__
-    for name in options.keys() - known.keys():
-        msg = f"unexpected keyword argument {name!r}; the options are {', '.join(known)}"
-        raise TypeError(msg)
+    check_options(options)
     computed = computed_dtype(dtype, options)
     query, key, *values = (each.of(each.rows, computed) for each in projections)
     heads = _heads(heads)

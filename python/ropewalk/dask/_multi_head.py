@@ -12,7 +12,13 @@ from numpy.typing import ArrayLike, NDArray
 import ropewalk as rw
 from ropewalk import _arrays
 from ropewalk._attention import AttentionOptions
-from ropewalk._multi_head import Rotary, computed_dtype, first_positions, rotation_options
+from ropewalk._multi_head import (
+    Rotary,
+    check_options,
+    computed_dtype,
+    first_positions,
+    rotation_options,
+)
 from ropewalk.dask._attention import attention
 from ropewalk.dask._chunks import in_chunks, leading_axes, stand_in
 from ropewalk.dask._positions import axes_of, positions_of_rows, rotate
@@ -96,7 +102,8 @@ def multi_head_attention(
     """
     keys = query if key is None else key
     data = {"query": query, "key": keys, "value": keys if value is None else value}
-    rows = {name: in_chunks(name, x).rechunk({-1: -1}) for name, x in data.items()}
+    check_options(options, "recompute")
+    rows = {name: in_chunks(name, x) for name, x in data.items()}
     weights = {
         "query_weight": query_weight,
         "key_weight": key_weight,
@@ -114,7 +121,7 @@ def multi_head_attention(
     nowhere = np.empty((0, *axes))
     stand_ins: dict[str, Any] = {name: stand_in(matrix) for name, matrix in matrices.items()}
     empty = rw.multi_head_attention(
-        *(np.empty((*x.shape[:-2], 0, *x.shape[-1:]), x.dtype) for x in rows.values()),
+        *map(_without_rows, rows.values()),
         heads=heads,
         rotary=rotary,
         positions=None if positions is None else nowhere,
@@ -122,6 +129,7 @@ def multi_head_attention(
         precision=options.get("precision"),
         **stand_ins,
     )
+    rows = {name: x.rechunk({-1: -1}) for name, x in rows.items()}
     dtype = computed_dtype(empty.dtype, options)
     dim = matrices["query_weight"].shape[-1] // heads
     of_heads = []
@@ -155,6 +163,11 @@ def multi_head_attention(
     if output_weight is not None:
         merged = _projected(merged, matrices, "output", dtype)
     return merged.astype(empty.dtype)
+
+
+def _without_rows(x: da.Array) -> NDArray[Any]:
+    shape = x.shape if x.ndim < 2 else (*x.shape[:-2], 0, x.shape[-1])
+    return np.empty(shape, x.dtype)
 
 
 def _continued(offset: ArrayLike, queries: da.Array, axes: tuple[int, ...]) -> da.Array:
