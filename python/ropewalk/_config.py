@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from functools import lru_cache
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -242,7 +243,13 @@ def _families() -> Any:
 
 def _text_and_family(config: Any) -> tuple[Mapping[str, Any], dict[str, Any]]:
     """Return the part of a configuration that is about text, and what its family is known for."""
-    refuse_other("config", config, Mapping)
+    if not isinstance(config, Mapping):
+        msg = f"config must be a mapping, got {type(config).__name__}"
+        if hasattr(config, "to_dict"):  # of transformers
+            msg += "; config.to_dict() is one"
+        elif isinstance(config, (str, bytes, PathLike)):
+            msg += "; json.load makes one of a file, json.loads of its text"
+        raise TypeError(msg)
     text = config.get("text_config")
     if text is not None:
         refuse_other("text_config", text, Mapping)

@@ -29,7 +29,7 @@ _WITHOUT_HEADS = ("conv", "mamba", "mamba2", "recurrent")
 
 def refuse_other(name: str, value: object, wanted: type) -> None:
     if not isinstance(value, wanted):
-        msg = f"{name} must be a {wanted.__name__.lower()}, got {value!r}"
+        msg = f"{name} must be a {wanted.__name__.lower()}, got {_options.shown(value)}"
         raise TypeError(msg)
 
 
@@ -57,9 +57,14 @@ def rope_of_layer(
     usual = [name for name in family.get("layers", ()) if name in names] or family.get("layers")
     layers: dict[str, Mapping[str, Any] | None]
     if _is_by_layer(rope):
+        first = next(name for name, layer in rope.items() if isinstance(layer, Mapping))
         for name, layer in rope.items():
-            if layer is not None:
-                refuse_other(name, layer, Mapping)
+            if layer is not None and not isinstance(layer, Mapping):
+                msg = (
+                    f"{name} must be a mapping as {first} is, or neither be one, got "
+                    f"{_options.shown(layer)} and {rope[first]!r}"
+                )
+                raise TypeError(msg)
         rope = {name: layer for name, layer in rope.items() if name in names} or rope
         # Families with an older spelling fill in what is left out.
         filled = usual if usual and "scaled" in family else ()
