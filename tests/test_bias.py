@@ -261,6 +261,11 @@ def test_window_mask(
     assert_same(bias.window_mask(queries, keys, window=window, offset=offset), expected)
 
 
+def test_no_window_hides_nothing() -> None:
+    assert bias.window_mask(2, 3, window=None, offset=1).all()
+    assert bias.window_mask(2, 3, window=(None, None), offset=1).all()
+
+
 def test_a_window_without_a_right_side_is_causal() -> None:
     causal = bias.causal_mask(3, 7, offset=4)
     assert_same(bias.window_mask(3, 7, window=(None, 0), offset=4), causal)

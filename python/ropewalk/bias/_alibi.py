@@ -111,6 +111,8 @@ def alibi(
         memory.
     TypeError
         If `slopes` are no real numbers, or a length or an offset is no integer.
+    MemoryError
+        If the result is larger than the memory at hand.
 
     See Also
     --------

@@ -41,6 +41,8 @@ def causal_mask(
         any memory.
     TypeError
         If an argument is no integer.
+    MemoryError
+        If the result is larger than the memory at hand.
 
     See Also
     --------
@@ -71,7 +73,7 @@ def window_mask(
     key_length: int | None = None,
     /,
     *,
-    window: Window,
+    window: Window | None,
     offset: ArrayLike | None = None,
 ) -> NDArray[np.bool_]:
     r"""Sliding window: a query attends to the keys around its own position.
@@ -84,9 +86,9 @@ def window_mask(
         Number of queries (tokens), from 0 to 2**53.
     key_length : int, optional
         Number of keys (tokens), from 0 to 2**53; as many as queries where it is left out.
-    window : (left, right)
+    window : (left, right) or None
         How many keys before and after its own position a query sees (tokens), each 0 or more; None
-        for all of them.
+        for all of them, on one side or, in place of the pair, on both.
     offset : int or array_like of int, optional
         Position of the first query minus position of the first key (tokens), at most 2**53 in size.
         0 where the lengths are equal; must be given where they differ.
@@ -102,7 +104,10 @@ def window_mask(
         If `window` is no pair, an argument is out of the range above, `offset` is missing, or the
         result is larger than any memory.
     TypeError
-        If a length, an offset or a side of the window is no integer, or `window` no tuple or list.
+        If a length, an offset or a side of the window is no integer, or `window` neither a
+        tuple or list nor None.
+    MemoryError
+        If the result is larger than the memory at hand.
 
     See Also
     --------
@@ -164,6 +169,8 @@ def key_length_mask(key_lengths: ArrayLike, key_length: int, /) -> NDArray[np.bo
         If an argument is out of the range above, or the result is larger than any memory.
     TypeError
         If an argument is no integer.
+    MemoryError
+        If the result is larger than the memory at hand.
 
     See Also
     --------
@@ -223,6 +230,8 @@ def packed_mask(sequence_ids: ArrayLike, key_ids: ArrayLike | None = None, /) ->
         any memory.
     TypeError
         If a number is no integer.
+    MemoryError
+        If the result is larger than the memory at hand.
 
     See Also
     --------
@@ -236,6 +245,7 @@ def packed_mask(sequence_ids: ArrayLike, key_ids: ArrayLike | None = None, /) ->
 
     Examples
     --------
+    >>> import numpy as np
     >>> import ropewalk as rw
     >>> rw.bias.packed_mask([7, 7, 8]).astype(int)
     array([[1, 1, 0],
@@ -245,6 +255,15 @@ def packed_mask(sequence_ids: ArrayLike, key_ids: ArrayLike | None = None, /) ->
     array([[1, 0, 0],
            [1, 1, 0],
            [0, 0, 1]])
+
+    Some layers of Llama 4 attend within chunks of as many tokens, here 2:
+
+    >>> (rw.bias.packed_mask(np.arange(5) // 2) & rw.bias.causal_mask(5)).astype(int)
+    array([[1, 0, 0, 0, 0],
+           [1, 1, 0, 0, 0],
+           [0, 0, 1, 0, 0],
+           [0, 0, 1, 1, 0],
+           [0, 0, 0, 0, 1]])
     """
     queries = _ids("sequence_ids", sequence_ids)
     keys = queries if key_ids is None else _ids("key_ids", key_ids)

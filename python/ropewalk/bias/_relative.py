@@ -59,6 +59,8 @@ def t5_buckets(
         any memory.
     TypeError
         If `bidirectional` is not True or False, or another argument no integer.
+    MemoryError
+        If the result is larger than the memory at hand.
 
     See Also
     --------
@@ -138,6 +140,8 @@ def t5(
     TypeError
         If the table is no array of real numbers, `bidirectional` is not True or False, or another
         argument is no integer.
+    MemoryError
+        If the result is larger than the memory at hand.
 
     See Also
     --------
@@ -212,6 +216,8 @@ def relative(
         range above, `offset` is missing, or the result is larger than any memory.
     TypeError
         If the table is no array of real numbers, or another argument is no integer.
+    MemoryError
+        If the result is larger than the memory at hand.
 
     See Also
     --------
