@@ -134,10 +134,10 @@ def test_what_runs_later_cannot_be_decorated() -> None:
     async def coroutine() -> int:
         return rw.get_num_threads()
 
-    for function in (generator, coroutine):
+    for function in (generator, coroutine, 3):
         message = f"num_threads must decorate a function whose body runs at once, got {function!r}"
         with pytest.raises(TypeError, match=exactly(message)):
-            rw.num_threads(2)(function)
+            rw.num_threads(2)(function)  # type: ignore[type-var]
 
 
 def test_blocks_nest() -> None:

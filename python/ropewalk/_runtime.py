@@ -126,7 +126,7 @@ def num_threads(n: int, /) -> _Limited:
     ValueError
         If `n` is out of that range.
     TypeError
-        If `n` is not an integer, or what is decorated is a generator or a coroutine.
+        If `n` is not an integer, or what is decorated is no function, a generator or a coroutine.
 
     See Also
     --------
@@ -155,8 +155,9 @@ class _Limited(ContextDecorator):
         import inspect  # noqa: PLC0415 - a decorator is seldom used
 
         later = inspect.isgeneratorfunction, inspect.iscoroutinefunction, inspect.isasyncgenfunction
-        if any(is_later(function) for is_later in later):
-            msg = f"num_threads must decorate a function whose body runs at once, got {function!r}"
+        if not callable(function) or any(runs(function) for runs in later):  # type: ignore[redundant-expr]
+            which = "a function whose body runs at once"
+            msg = f"num_threads must decorate {which}, got {_options.shown(function)}"
             raise TypeError(msg)
         return super().__call__(function)
 
