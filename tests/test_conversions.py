@@ -173,6 +173,8 @@ def test_no_result_is_written_behind_a_mask(name: str, step: int) -> None:
     assert not out.data.any()
 
 
+EYE = np.eye(8)
+CONFIG: dict[str, Any] = {"model_type": "llama", "head_dim": 16}
 HUGE: dict[str, Call] = {
     "causal": SWITCHES["causal"],
     "precision": lambda x: rw.softmax([1.0], precision=x),
@@ -180,15 +182,42 @@ HUGE: dict[str, Call] = {
     "attention_factor": lambda x: F.yarn(8, factor=2.0, trained_length=64, attention_factor=x),
     "centre": lambda x: F.xpos_scales(3, 4, centre=x),
     "window": lambda x: rw.attention(ONES, ONES, ONES, window=x),
+    "dtype": lambda x: rw.rotary_tables(0, 4, dtype=x),
+    "shape": rw.grid_positions,
+    "sections": lambda x: F.mrope(8, sections=x),
+    "rotary": lambda x: rw.multi_head_attention(
+        ONES, heads=2, query_weight=EYE, key_weight=EYE, value_weight=EYE, rotary=x
+    ),
+    "rope_ratio": lambda x: rw.rotary_from_config(CONFIG | {"rope_ratio": x}),
+    "text_config": lambda x: rw.rotary_from_config(CONFIG | {"text_config": x}),
+    "alpha": lambda x: rw.rotary_from_config(CONFIG | {"rope_scaling": {"alpha": x}}),
+    "rope_theta and rotary_emb_base": lambda x: rw.rotary_from_config(
+        CONFIG | {"rope_theta": 1e4, "rotary_emb_base": x}
+    ),
 }
 
 
 @pytest.mark.parametrize("name", HUGE)
 def test_integers_that_python_does_not_print_are_named(name: str) -> None:
     with pytest.raises(
-        (TypeError, ValueError), match=f"^{name} must .* got an integer of 16610 bits"
+        (TypeError, ValueError), match=f"^{name} (must|is) .* (got|and) an integer of 16610 bits"
     ):
         HUGE[name](10**5000)
+
+
+TEXTS: dict[str, Call] = {
+    "shape": rw.grid_positions,
+    "sections": lambda x: F.mrope(8, sections=x),
+    "dims": lambda x: rw.properties.scale_law(x, seed=0),
+}
+
+
+@pytest.mark.parametrize("name", TEXTS)
+@pytest.mark.parametrize("value", ["ab", b"\x02\x02", bytearray(b"\x02\x02")], ids=repr)
+def test_a_text_is_no_sequence_of_integers(name: str, value: object) -> None:
+    message = f"{name} must be a sequence of integers, got {value!r}"
+    with pytest.raises(TypeError, match=exactly(message)):
+        TEXTS[name](value)
 
 
 @pytest.mark.parametrize(

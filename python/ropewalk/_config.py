@@ -278,7 +278,8 @@ def _text_and_family(config: Any) -> tuple[Mapping[str, Any], dict[str, Any]]:
     family = {"name": model_type, "known": bool(measured), **measured}
     for key, needed in family.get("needs", {}).items():
         if not np.array_equal(False if text.get(key) is None else text[key], needed):
-            msg = f"{key} must be {needed!r} for {model_type!r} to rotate, got {text.get(key)!r}"
+            found = _options.shown(text.get(key))
+            msg = f"{key} must be {needed!r} for {model_type!r} to rotate, got {found}"
             raise ValueError(msg)
     interleaved = text.get("rope_interleave")
     if interleaved is not None:
@@ -338,7 +339,8 @@ def _kind(rope: Mapping[str, Any], family: dict[str, Any]) -> str:
     understood = {*_OF_ANY_KIND, *needed, *optional, *_WITHOUT_EFFECT.get(kind, ())}
     for key, value in rope.items():
         if key not in understood and value is not None:
-            msg = f"{key} is not understood where rope_type is {kind!r}, got {value!r}"
+            found = _options.shown(value)
+            msg = f"{key} is not understood where rope_type is {kind!r}, got {found}"
             raise ValueError(msg)
     return kind
 

@@ -42,7 +42,8 @@ def agreed(keys: Sequence[str], *places: Mapping[str, Any]) -> Any:
             if key == first:  # inside and outside of the parameters of the rotation
                 given = (name for name in ROPE if places[-1].get(name))
                 first += f" of {next(given, 'the rule of its family')}"
-            msg = f"{first} and {key} must agree, got {found[0][1]!r} and {value!r}"
+            one, other = map(_options.shown, (found[0][1], value))
+            msg = f"{first} and {key} must agree, got {one} and {other}"
             raise ValueError(msg)
     return found[0][1] if found else None
 
@@ -112,7 +113,8 @@ def _parameters(text: Mapping[str, Any]) -> dict[str, Any]:
     rope = {key: old.get(key) if new.get(key) is None else new[key] for key in (*new, *old)}
     for key, value in old.items():
         if value is not None and not np.array_equal(value, rope[key]):
-            msg = f"{key} of {' and of '.join(ROPE)} must agree, got {rope[key]!r} and {value!r}"
+            one, other = map(_options.shown, (rope[key], value))
+            msg = f"{key} of {' and of '.join(ROPE)} must agree, got {one} and {other}"
             raise ValueError(msg)
     return rope
 
@@ -234,7 +236,7 @@ def _with_base(
         base = agreed(BASE if key is None else (key,), text)
         doubtful = key is None and base is not None and usual is not None
         if doubtful and not np.array_equal(base, usual):
-            msg = f"rope_theta of {name!r} must be in rope_parameters, got {base!r}"
+            msg = f"rope_theta of {name!r} must be in rope_parameters, got {_options.shown(base)}"
             raise ValueError(msg)
     if base is None:
         base = family.get("rope_theta") if usual is None else usual

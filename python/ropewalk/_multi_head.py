@@ -485,7 +485,7 @@ def rotation_options(rotary: object) -> dict[str, Any]:
     if isinstance(rotary, Frequencies):
         return {"frequencies": rotary}
     if not isinstance(rotary, Mapping):
-        msg = f"rotary must be Frequencies, or the options of rotate, got {rotary!r}"
+        msg = f"rotary must be Frequencies, or the options of rotate, got {_options.shown(rotary)}"
         raise TypeError(msg)
     for name in rotary:
         if name not in ROTATION:

@@ -111,9 +111,11 @@ def number_between(name: str, value: object, smallest: float, largest: float) ->
 
 def sequence_of_integers(name: str, values: Any) -> Any:
     """Return what is a sequence, or an array of one axis, whose elements are yet to be checked."""
-    if (isinstance(values, Sequence) or np.ndim(values) == 1) and isinstance(values, Iterable):
+    is_text = isinstance(values, (str, bytes, bytearray))  # whose elements may be integers
+    in_order = isinstance(values, Sequence) or np.ndim(values) == 1
+    if in_order and isinstance(values, Iterable) and not is_text:
         return values
-    msg = f"{name} must be a sequence of integers, got {values!r}"
+    msg = f"{name} must be a sequence of integers, got {shown(values)}"
     raise TypeError(msg)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from ropewalk import _arrays, _core
+from ropewalk import _arrays, _core, _options
 
 # What is read and written together no longer fits the third cache.
 STREAMED_BYTES = 24 << 20
@@ -31,7 +31,7 @@ def table_dtype(dtype: DTypeLike | None, out: NDArray[Any] | None) -> np.dtype[A
     try:
         known = np.dtype(dtype)
     except (SyntaxError, TypeError, ValueError):  # as NumPy has it
-        msg = f"dtype must be float64, float32, float16 or bfloat16, got {dtype!r}"
+        msg = f"dtype must be float64, float32, float16 or bfloat16, got {_options.shown(dtype)}"
         raise TypeError(msg) from None
     return _checked_dtype("dtype", known)
 
