@@ -649,5 +649,24 @@ def test_large_scales_wait() -> None:
     )
 
 
+WIDE = np.array([[1e-310, 3.0], [2e-310, 1e308], [-1e308, 1e308], [1.0, -1e308]])
+OF_WIDE: dict[str, Callable[[], Any]] = {
+    "diameter": lambda: diameter(WIDE[[0, 1, 0, 3]]),
+    "perimeter": lambda: perimeter(WIDE),
+    "area": lambda: area(WIDE),
+    "convex hull": lambda: convex_hull(WIDE),
+    "distance to a hull": lambda: distance_to_hull(WIDE, WIDE[:3]),
+    "principal plane": lambda: principal_plane(WIDE),
+    "width": lambda: width(WIDE, [1e-310, 1e308]),
+    "iterated attention": lambda: iterate_attention(WIDE, 3, value_weight=np.full((2, 2), 1e300)),
+}
+
+
+@pytest.mark.parametrize("name", OF_WIDE)
+def test_numbers_of_all_sizes_are_taken_in_silence(name: str) -> None:
+    with np.errstate(all="raise"):
+        OF_WIDE[name]()
+
+
 def test_every_public_name_is_documented_above() -> None:
     assert set(geometry.__all__) <= set(globals())

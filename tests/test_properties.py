@@ -17,8 +17,10 @@ from ropewalk.properties import (
     ScaleLaw,
     entropy,
     identical_tokens,
+    length_independence,
     neighbour_distances,
     permutation_equivariance,
+    relative_score,
     scale_law,
     signal_to_noise,
     softmax_order,
@@ -599,3 +601,22 @@ def test_a_softmax_of_nothing_has_no_shift() -> None:
 def test_a_scale_law_holds_within_five_standard_errors(variance: float, holds: bool) -> None:
     law = ScaleLaw(np.array([4]), np.array([variance]), *[np.ones(1)] * 3)
     assert law.holds is holds
+
+
+HUGE = np.array([[1.7e308, -1.7e308, 1e-310], [3.0, 4.0, 5.0], [1.7e308, -1.7e308, 1e-310]])
+OF_HUGE: dict[str, Callable[[], Measurement]] = {
+    "identical tokens": lambda: identical_tokens(HUGE, encoding=HUGE),
+    "permuted tokens": lambda: permutation_equivariance(HUGE, encoding=HUGE, seed=1),
+    "lengths": lambda: length_independence(lambda n: HUGE[:n] * (-1) ** n, 1, 2),
+    "relative score": lambda: relative_score(lambda at: HUGE[0, at], [0], shift=1, scale=1.0),
+    "softmax, shifted": lambda: softmax_shift(HUGE, shift=1.0),
+    "softmax, ratio": lambda: softmax_ratio(HUGE),
+    "softmax, order": lambda: softmax_order(HUGE),
+    "softmax, sum": lambda: softmax_sum(HUGE),
+}
+
+
+@pytest.mark.parametrize("name", OF_HUGE)
+def test_numbers_of_all_sizes_are_measured_in_silence(name: str) -> None:
+    with np.errstate(all="raise"):
+        assert isinstance(OF_HUGE[name](), Measurement)

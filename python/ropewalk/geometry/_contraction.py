@@ -149,8 +149,10 @@ def iterate_attention(
         raise ValueError(msg)
     every = np.empty((count + 1, *x.shape))
     every[0] = x
-    for step in range(count):
-        every[step + 1] = attention(every[step], every[step], every[step] @ weight, scale=factor)
+    with np.errstate(all="ignore"):  # points may move beyond any number
+        for step in range(count):
+            x = every[step]
+            every[step + 1] = attention(x, x, x @ weight, scale=factor)
     return every
 
 

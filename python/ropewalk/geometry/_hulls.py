@@ -169,11 +169,11 @@ def distance_to_hull(points: ArrayLike, hull_points: ArrayLike, /) -> NDArray[np
     at = as_plane("points", points)
     corners = convex_hull(as_plane("hull_points", hull_points))
     small = shrink(np.concatenate([at, corners]))
-    starts = corners * small
-    edges = np.roll(starts, -1, axis=0) - starts
-    lengths = norms(edges)
-    to_points = (at * small)[:, None] - starts  # points, edges, 2
     with np.errstate(all="ignore"):  # a distance may be larger than any number
+        starts = corners * small
+        edges = np.roll(starts, -1, axis=0) - starts
+        lengths = norms(edges)
+        to_points = (at * small)[:, None] - starts  # points, edges, 2
         units = edges / np.where(lengths > 0, lengths, 1)[:, None]
         along = np.clip((to_points * units).sum(axis=-1), 0, lengths)
         distances = np.asarray(norms(to_points - along[..., None] * units).min(axis=-1)) / small

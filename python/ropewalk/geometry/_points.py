@@ -139,8 +139,8 @@ def diameter(points: ArrayLike, /) -> float:
     5.0
     """
     array = as_points("points", points)
-    squares = Squares(array)
     with np.errstate(all="ignore"):
+        squares = Squares(array)
         largest = float(norms(array - array[squares.farthest]).max())
 
         def farthest() -> float:
@@ -197,13 +197,13 @@ def principal_plane(points: ArrayLike, /) -> NDArray[np.float64]:
         msg = f"points must have at least two dimensions, got shape {array.shape}"
         raise ValueError(msg)
     small = shrink(array)
-    array = array * small
-    centred = array - array.mean(axis=0)
-    components = np.linalg.svd(centred, full_matrices=len(array) < 2)[2][:2]
-    sizes = np.abs(components)
-    first_largest = (sizes > (1 - 1e-9) * sizes.max(axis=1, keepdims=True)).argmax(axis=1)
-    components *= np.sign(components[[0, 1], first_largest])[:, None]
     with np.errstate(all="ignore"):
+        array = array * small
+        centred = array - array.mean(axis=0)
+        components = np.linalg.svd(centred, full_matrices=len(array) < 2)[2][:2]
+        sizes = np.abs(components)
+        first_largest = (sizes > (1 - 1e-9) * sizes.max(axis=1, keepdims=True)).argmax(axis=1)
+        components *= np.sign(components[[0, 1], first_largest])[:, None]
         return np.asarray(centred @ components.T / small)
 
 

@@ -203,7 +203,8 @@ def relative_score(
         )
         raise ValueError(msg)
     scale = _options.positive_number("scale", scale)
-    return Measurement(largest(after - before) / scale, 16 * unit(before))
+    with np.errstate(all="ignore"):  # what is too far apart is infinitely far
+        return Measurement(largest(after - before) / scale, 16 * unit(before))
 
 
 def _places(name: str, values: ArrayLike) -> NDArray[Any]:
@@ -277,7 +278,8 @@ def length_independence(
         widths = " and ".join(str(table.shape[1]) for table in tables)
         msg = f"encode must return tables of one width, got {widths} columns"
         raise ValueError(msg)
-    return Measurement(largest(tables[1] - tables[0]), 0.0)
+    with np.errstate(all="ignore"):
+        return Measurement(largest(tables[1] - tables[0]), 0.0)
 
 
 def kept_norm(x: ArrayLike, placed: ArrayLike, /) -> Measurement:

@@ -138,10 +138,10 @@ def softmax_shift(x: ArrayLike, /, *, shift: float, softmax: Softmax | None = No
         shifted = reals("x + shift", logits + np.array(constant).astype(logits.dtype))
     before, after = (_weights(softmax, each) for each in (logits, shifted))
     normal = ~(np.minimum(before, after) < np.finfo(logits.dtype).tiny)
-    spread = largest(np.ptp(logits.astype(np.float64), axis=-1))
-    exponent = (2 * largest(shifted) + 4 * spread + 16) * unit(logits)
-    exponent += 2 * logits.shape[-1] * 2.0**-53
-    with np.errstate(over="ignore", invalid="ignore"):  # what is no softmax may give no ratios
+    with np.errstate(all="ignore"):  # what is no softmax may give no ratios
+        spread = largest(np.ptp(logits.astype(np.float64), axis=-1))
+        exponent = (2 * largest(shifted) + 4 * spread + 16) * unit(logits)
+        exponent += 2 * logits.shape[-1] * 2.0**-53
         change = largest(after[normal] / before[normal] - 1)
         return Measurement(change, float(np.expm1(exponent)))
 
@@ -255,9 +255,9 @@ def softmax_ratio(x: ArrayLike, /, *, softmax: Softmax | None = None) -> Measure
     logits = reals("x", x)
     wide, weights = _rows(logits.astype(np.float64)), _rows(_weights(softmax, logits))
     top = wide.argmax(axis=-1, keepdims=True)
-    below = wide - np.take_along_axis(wide, top, axis=-1)
-    seen = (below == 0) | ~(weights < np.finfo(logits.dtype).tiny)
     with np.errstate(all="ignore"):  # what is no softmax may give no ratios
+        below = wide - np.take_along_axis(wide, top, axis=-1)
+        seen = (below == 0) | ~(weights < np.finfo(logits.dtype).tiny)
         ratios = weights / np.take_along_axis(weights, top, axis=-1)
         error = np.log(ratios[seen]) - below[seen]
     return Measurement(largest(error), (4 * largest(below) + 8) * unit(logits))
