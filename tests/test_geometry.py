@@ -1,6 +1,7 @@
 """Geometry: what attention does to the polygon of the tokens, and what it does not."""
 
 import math
+import tracemalloc
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
@@ -327,6 +328,16 @@ def test_principal_components_hold_the_most_variance(rng: np.random.Generator) -
     largest = sorted(map(float, mp.eigsy(centred.T * centred, eigvals_only=True)))[:2:-1]
     np.testing.assert_allclose(found.T @ found, np.diag(largest), rtol=1e-13, atol=1e-13)
     np.testing.assert_allclose(found.sum(axis=0), 0, atol=1e-13)
+
+
+@pytest.mark.thread_unsafe(reason="measures the memory of the process")
+def test_one_point_has_no_components_to_be_found() -> None:
+    tracemalloc.start()
+    found = principal_plane(np.ones((1, 1000)))
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    np.testing.assert_array_equal(found, [[0.0, 0.0]])
+    assert most < 10**6
 
 
 def test_principal_components_have_one_sign(rng: np.random.Generator) -> None:

@@ -196,11 +196,13 @@ def principal_plane(points: ArrayLike, /) -> NDArray[np.float64]:
     if array.shape[1] < 2:
         msg = f"points must have at least two dimensions, got shape {array.shape}"
         raise ValueError(msg)
+    if len(array) == 1:  # which is the mean, and would have as many components as features
+        return np.zeros((1, 2))
     small = shrink(array)
     with np.errstate(all="ignore"):
         array = array * small
         centred = array - array.mean(axis=0)
-        components = np.linalg.svd(centred, full_matrices=len(array) < 2)[2][:2]
+        components = np.linalg.svd(centred, full_matrices=False)[2][:2]
         sizes = np.abs(components)
         first_largest = (sizes > (1 - 1e-9) * sizes.max(axis=1, keepdims=True)).argmax(axis=1)
         components *= np.sign(components[[0, 1], first_largest])[:, None]
