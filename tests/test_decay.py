@@ -1,6 +1,8 @@
 """Long-term decay: a bound that falls, a score that wanders, and a claim that is false."""
 
 import math
+import tracemalloc
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -126,6 +128,30 @@ def test_scores_are_those_of_rotated_vectors(pairing: Pairing, frequencies: Any)
             score = factor * reference.inner_product(turned, key[row].tolist())
             size = factor * np.linalg.norm(query[row]) * np.linalg.norm(key[row])
             assert abs(score - float(found[(*row, i)])) <= (8 + 8) * 2.0**-53 * size
+
+
+ONE, OTHER = normal(2, 2048)
+MEASURES: dict[str, Callable[[Any], Any]] = {
+    "position_kernel": lambda offsets: rw.position_kernel(offsets, 2048),
+    "scores_by_distance": lambda offsets: scores_by_distance(ONE, OTHER, offsets),
+    "abel_bound": lambda offsets: abel_bound(offsets, 2048),
+}
+
+
+@pytest.mark.thread_unsafe(reason="counts the memory of the process")
+@pytest.mark.parametrize("name", MEASURES)
+def test_tables_of_many_offsets_are_never_whole(name: str) -> None:
+    offsets = range(5000)  # cosines of 40 MB, and as many sines
+    tracemalloc.start()
+    found = MEASURES[name](offsets)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 48 * 2**20
+    some = offsets[1000:1100], offsets[-50:]
+    for part in some:
+        np.testing.assert_allclose(
+            found[part.start : part.stop], MEASURES[name](part), rtol=1e-12, atol=1e-9
+        )
 
 
 # Refusals

@@ -23,6 +23,7 @@ from ropewalk.frequencies._given import given_or_standard
 
 Order = Literal["sin-cos", "cos-sin"]
 _SINE_FIRST: Order = "sin-cos"
+_BLOCK = 1 << 20  # cosines at a time
 
 
 def integer_encoding(
@@ -446,10 +447,16 @@ def position_kernel(
     turning = given_or_standard(dim, base, frequencies)
     rows, shape = _arrays.positions("offsets", offsets, turning.axes)
     # One axis of offsets: 64, as many as the result may have, leave none for the pairs.
-    cosines, sines = (_results.empty((math.prod(shape), len(turning))) for _ in range(2))
-    _core.fill_tables(turning._turns, rows, cosines, sines, 1.0, False, get_num_threads())
-    sums = [math.fsum(row.tolist()) for row in cosines]
-    return np.array(sums, dtype=np.float64).reshape(shape)
+    if not isinstance(rows, range):
+        rows = rows.reshape(math.prod(shape), *rows.shape[len(shape) :])
+    sums = _results.empty((len(rows),))
+    step = max(1, _BLOCK // len(turning))
+    for start in range(0, len(rows), step):
+        part = slice(start, start + step)
+        cosines, sines = np.empty((2, len(sums[part]), len(turning)))
+        _core.fill_tables(turning._turns, rows[part], cosines, sines, 1.0, False, get_num_threads())
+        sums[part] = [math.fsum(row.tolist()) for row in cosines]
+    return sums.reshape(shape)
 
 
 def grid_positions(

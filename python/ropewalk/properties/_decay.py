@@ -179,7 +179,11 @@ def scores_by_distance(
     interleaved = _options.is_interleaved(pairing)
     with np.errstate(all="ignore"):  # what overflows is refused
         products = _complex(queries, interleaved) * _complex(keys, interleaved).conj()
-        scores: NDArray[np.float64] = (products @ _hands(rows, turning).T).real
+        scores = np.empty((*products.shape[:-1], len(rows)))
+        step = max(1, BLOCK // len(turning))
+        for start in range(0, len(rows), step):
+            part = slice(start, start + step)
+            scores[..., part] = (products @ _hands(rows[part], turning).T).real
         scores *= turning.attention_factor**2
     if not np.isfinite(scores).all():
         msg = f"query and key must have finite scores, got {scores[~np.isfinite(scores)][0]}"
