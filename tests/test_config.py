@@ -195,6 +195,24 @@ def test_dynamic_ntk_grows_from_the_trained_length_where_that_is_given() -> None
     assert rw.rotary_from_config(config, length=1000)["frequencies"] == expected
 
 
+TRAINED: dict[str, dict[str, Any]] = {
+    "yarn": {"factor": 4.0},
+    "llama3": {"factor": 4.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0},
+    "longrope": LONG,
+    "dynamic": {"factor": 2.0},
+}
+
+
+@pytest.mark.parametrize("kind", TRAINED)
+def test_a_trained_length_that_is_left_out_is_the_longest(kind: str) -> None:
+    rope: dict[str, Any] = TRAINED[kind] | {"rope_type": kind}
+    config = LLAMA | {"rope_scaling": rope, "max_position_embeddings": 4096}
+    said = config | {"rope_scaling": rope | {"original_max_position_embeddings": 4096}}
+    for length in (None, 5000):
+        found = rw.rotary_from_config(config, length=length)
+        assert found == rw.rotary_from_config(said, length=length)
+
+
 @pytest.mark.parametrize("model", ["Qwen3 8B", "gpt-oss 20B", "Llama 3.1 8B"])
 def test_length_changes_nothing_where_nothing_depends_on_it(model: str) -> None:
     config = config_of(model)
@@ -502,6 +520,16 @@ def test_axes_own_the_pairs_that_they_own_in_transformers(model: dict[str, Any])
     for table, expected in zip(theirs, ours, strict=True):
         once = table[0, :, : len(frequencies)].numpy()  # and once more for the other half
         np.testing.assert_allclose(once, expected, rtol=0, atol=5e-5)  # 300 radians in float32
+
+
+@pytest.mark.parametrize("kind", TRAINED)
+def test_transformers_takes_the_longest_length_for_a_trained_one(kind: str) -> None:
+    rope: dict[str, Any] = TRAINED[kind] | {"rope_type": kind}
+    config = LLAMA | {"rope_scaling": rope, "max_position_embeddings": 4096}
+    theirs, factor = inv_freq(config, {"length": 5000} if kind in ("longrope", "dynamic") else {})
+    ours = rw.rotary_from_config(config, length=5000)["frequencies"]
+    np.testing.assert_allclose(theirs, ours.radians, rtol=3e-6)
+    assert factor == pytest.approx(ours.attention_factor, rel=1e-12)
 
 
 def test_transformers_no_longer_reads_the_old_name_of_longrope() -> None:

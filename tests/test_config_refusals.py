@@ -513,12 +513,8 @@ def test_a_base_that_is_no_number_is_named(family: str, base: object) -> None:
 SCALED = LLAMA | {"max_position_embeddings": 4096, "rope_theta": 1e4}
 
 
-@pytest.mark.parametrize("kind", ["yarn", "llama3"])
-def test_the_longest_context_is_not_taken_for_the_trained_one(kind: str) -> None:
-    scaling = {"factor": 4.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0}
-    rope = {"rope_type": kind} | (scaling if kind == "llama3" else {"factor": 4.0})
-    message = f"original_max_position_embeddings is missing where rope_type is {kind!r}"
-    refused(SCALED | {"rope_scaling": rope}, message)
+def test_a_factor_of_yarn_does_not_follow_from_one_length() -> None:
+    refused(SCALED | {"rope_scaling": {"type": "yarn"}}, "factor is missing where rope_type is")
 
 
 @pytest.mark.parametrize("value", [0, False])

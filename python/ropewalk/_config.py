@@ -174,7 +174,8 @@ def rotary_from_config(
     and DeepSeek its softmax: neither is part of the rotation.
 
     Where one family's code departs from what its configuration says, the configuration is followed:
-    dynamic NTK grows from `original_max_position_embeddings`, where it is given. Of the two forms
+    dynamic NTK grows from `original_max_position_embeddings`, where it is given. Where it is not,
+    that is `max_position_embeddings` for all schedules, as in transformers. Of the two forms
     of a key, one inside `rope_scaling` and one outside, either may be there, or both if they agree;
     a base inside of a layer type comes before one outside. The parameters of a layer type are taken
     as they are given, but for a base that is missing; only where none are, the usual ones of the
@@ -421,12 +422,12 @@ def _arguments(text: Mapping[str, Any], rope: Mapping[str, Any], kind: str) -> d
     longest = text.get(_LONGEST)
     if _TRAINED in given:
         given[_TRAINED] = agreed((_TRAINED,), rope, text)
-    if kind == "dynamic" and given[_TRAINED] is None:
-        given[_TRAINED] = longest
     trained = given.get(_TRAINED)
     if kind == "yarn" and given["factor"] is None and trained is not None and longest is not None:
         trained = _options.positive_number(_TRAINED, trained)
         given["factor"] = _options.positive_number(_LONGEST, longest) / trained
+    if _TRAINED in given and given[_TRAINED] is None:
+        given[_TRAINED] = longest
     if given.get("mscale") == 1 and not given.get("mscale_all_dim"):
         given["mscale"] = given["mscale_all_dim"] = None  # as without, however it is read
     for key in ("rope_theta", *needed):
