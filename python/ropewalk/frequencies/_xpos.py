@@ -75,6 +75,21 @@ def xpos_scales(
     >>> scales = rw.frequencies.xpos_scales([0, 512, 1024], 10)
     >>> scales[:, 0]
     array([1.        , 0.28571429, 0.08163265])
+
+    Tables of a rotation take them up. A score depends on the distance alone then, as that of any
+    rotation, and each of its pairs falls with it:
+
+    >>> import numpy as np
+    >>> scales = rw.frequencies.xpos_scales(range(9), 10)
+    >>> cosines, sines = rw.rotary_tables(range(9), 10)
+    >>> x = np.ones((9, 10))
+    >>> queries = rw.rotate_by(x, cosines * scales, sines * scales)
+    >>> keys = rw.rotate_by(x, cosines / scales, sines / scales)
+    >>> scores = queries @ keys.T
+    >>> bool(np.allclose(scores[8, 5:], scores[3::-1, 0][:4]))
+    True
+    >>> bool(np.allclose(scores[:, 0], 2 * (scales * cosines).sum(axis=1)))
+    True
     """
     rows, shape = _arrays.positions("positions", positions)
     dim = _options.even_dim(dim)
