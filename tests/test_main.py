@@ -392,13 +392,13 @@ REFUSED = {
         "--out must end in .csv or .npy where --format is not given, got 'a.txt'"
     ),
     "table integer --positions 0:4 --dim 4 --out missing/a.csv": (
-        "[Errno 2] No such file or directory: 'missing/a.csv'"
+        "--out: [Errno 2] No such file or directory: 'missing/a.csv'"
     ),
-    "table integer --positions 0:4 --dim 4 --out . --format csv": "[Errno 21] ",
-    "plot integer --positions 0:4 --dim 4 --out missing/a.svg": "[Errno 2] ",
+    "table integer --positions 0:4 --dim 4 --out . --format csv": "--out: [Errno 21] ",
+    "plot integer --positions 0:4 --dim 4 --out missing/a.svg": "--out: [Errno 2] ",
     "plot integer --positions 0,1,5 --dim 4 --out a.svg": "positions must be evenly spaced",
-    "articles --out taken/under": "[Errno 20] ",
-    f"articles --out {'a' * 300}": "[Errno ",  # whose number is the system's own
+    "articles --out taken/under": "--out: [Errno 20] ",
+    f"articles --out {'a' * 300}": "--out: [Errno ",  # whose number is the system's own
 }
 
 
@@ -489,7 +489,7 @@ def test_a_table_that_cannot_be_finished_leaves_the_old_one(tmp_path: Path) -> N
         check=False,
     )
     assert (result.returncode, result.stdout) == (2, "")
-    assert result.stderr == "ropewalk: error: [Errno 27] File too large: 'table.csv'\n"
+    assert result.stderr == "ropewalk: error: --out: [Errno 27] File too large: 'table.csv'\n"
     assert files_in(tmp_path) == {"table.csv"}
     assert (tmp_path / "table.csv").read_text() == "old"
 
@@ -573,6 +573,13 @@ def test_help_goes_to_standard_output(command: str, capsys: pytest.CaptureFixtur
 
 
 # What a bug report should say
+
+
+def test_the_version_is_that_of_the_library(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(["--version"])
+    assert stopped.value.code == 0
+    assert capsys.readouterr().out == f"ropewalk {rw.__version__}\n"
 
 
 def test_info_says_what_show_config_says(tmp_path: Path) -> None:

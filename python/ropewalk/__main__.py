@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ropewalk import (
+    __version__,
     _files,
     articles,
     binary_encoding,
@@ -52,7 +53,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # who reads the output has had enough
         code = 0
     except (ImportError, MemoryError, OSError, TypeError, ValueError) as error:
-        _tell(f"ropewalk: error: {error}")
+        named = "--out: " if isinstance(error, OSError) and error.filename is not None else ""
+        _tell(f"ropewalk: error: {named}{error}")
         code = 2
     try:
         sys.stdout.flush()
@@ -71,6 +73,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="ropewalk", description="Positional encodings and attention for NumPy."
     )
+    parser.add_argument("--version", action="version", version=f"ropewalk {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
 
     info = commands.add_parser("info", help="show what a bug report should say")
