@@ -235,6 +235,11 @@ def test_a_cosine_just_below_1_takes_a_factor_below_the_middle() -> None:
     assert cosines.ravel().tolist() == [1 + 2.0**-22] + 3 * [1 + 2.0**-23]  # a tie, less than it
 
 
+def test_tables_are_float64_unless_it_is_said() -> None:
+    for tables in (rw.rotary_tables(range(3), 4), rw.rotary_tables(range(3), 4, dtype=None)):
+        assert {table.dtype for table in tables} == {np.dtype(np.float64)}
+
+
 @dtypes
 def test_tables_of_one_pair_have_the_factor_everywhere(dtype: str) -> None:
     wide, one = (with_factor(rw.frequencies.from_radians(r), 1.25) for r in ([1.0, 0.5], [1.0]))

@@ -686,6 +686,12 @@ def test_source_and_target_must_be_pairings(name: str, pairing: Any) -> None:
         rw.convert_pairing(X, **options)
 
 
+def test_a_mask_is_not_lost_between_the_pairings() -> None:
+    message = "x must not be a masked array, whose mask would be lost"
+    with pytest.raises(TypeError, match=exactly(message)):
+        convert(np.ma.array([1.0, 2.0], mask=[False, True]))
+
+
 def convert(x: Any, **options: Any) -> NDArray[Any]:
     return rw.convert_pairing(x, source="interleaved", target="half", **options)
 

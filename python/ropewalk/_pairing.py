@@ -105,10 +105,10 @@ def convert_pairing(
     Raises
     ------
     ValueError
-        If `axis` is none of `x`, its length is no multiple of `heads`, or the rotary width is odd
-        or larger than a head.
+        If `source` or `target` is none of the two, `axis` is none of `x`, its length is no multiple
+        of `heads`, or the rotary width is odd or larger than a head.
     TypeError
-        If `axis`, `heads` or `rotary_dim` is no integer.
+        If `axis`, `heads` or `rotary_dim` is no integer, or `x` is a masked array.
 
     See Also
     --------

@@ -30,7 +30,7 @@ def rotary_tables(
     base: float | None = None,
     frequencies: Frequencies | None = None,
     angles: Literal["exact", "float32"] = "exact",
-    dtype: DTypeLike = np.float64,
+    dtype: DTypeLike | None = np.float64,
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     r"""Cosines and sines of rotary position embedding (RoPE).
 
@@ -55,7 +55,7 @@ def rotary_tables(
         position: float32 frequency times float32 position, rounded to float32 (and the sum over the
         axes likewise). Cosine and sine of that angle are then exact.
     dtype : {float64, float32, float16, "bfloat16"}, default float64
-        Type of the result. bfloat16 needs ml_dtypes.
+        Type of the result; None is float64. bfloat16 needs ml_dtypes.
 
     Returns
     -------
