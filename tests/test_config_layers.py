@@ -197,6 +197,14 @@ def test_what_is_said_of_no_layer_is_refused(
         refused(config | layers, wanted, error, layer_type="full_attention")
 
 
+@pytest.mark.parametrize("key", ["rope_theta", "partial_rotary_factor", "rope_type", "rotary_dim"])
+def test_single_layers_may_not_say_how_they_rotate(key: str) -> None:
+    config = {"model_type": "gemma4_text", "layer_types": KINDS}
+    layers = {"0": {"head_dim": 64}, "1": {key: None}}
+    message = f"{key} is not understood in per_layer_config, which may say head_dim"
+    refused(config | {"per_layer_config": layers}, message, layer_type="full_attention")
+
+
 def test_types_of_layers_are_needed_where_single_ones_say_their_width() -> None:
     config = {"model_type": "gemma4_text", "per_layer_config": {"0": {"head_dim": 64}}}
     message = "layer_types is missing, and per_layer_config has head_dim of single layers"
