@@ -54,6 +54,19 @@ INTEGERS: dict[str, Call] = {
 }
 
 
+def test_numbers_of_numpy_are_numbers_to_type_checkers_too() -> None:
+    dim, base, true = np.int64(8), np.float32(500), np.True_
+    assert F.yarn(dim, factor=np.float32(2), trained_length=np.int32(64), truncate=true, base=base)
+    assert F.mrope(dim, sections=[np.int64(1), np.int64(3)], interleaved=np.False_, base=base)
+    whole = rw.rotate(ONES, base=base, rotary_dim=dim, inverse=true)
+    assert_same_bits(whole, rw.rotate(ONES, base=500.0, rotary_dim=8, inverse=True))
+    seen = rw.attention(ONES, ONES, ONES, causal=true, window=[dim, None], scale=base)
+    assert_same_bits(seen, rw.attention(ONES, ONES, ONES, causal=True, window=(8, None), scale=500))
+    assert_same_bits(rw.softmax(ONES, axis=np.int64(0)), rw.softmax(ONES, axis=0))
+    assert_same_bits(rw.split_heads(ONES, np.uint8(2)), rw.split_heads(ONES, 2))
+    assert rw.bias.causal_mask(dim, np.int16(8)).shape == (8, 8)
+
+
 @pytest.mark.parametrize("name", ["base", "factor"])
 def test_an_array_without_axes_is_a_number(name: str) -> None:
     assert NUMBERS[name](np.array(2.5)) == NUMBERS[name](2.5)

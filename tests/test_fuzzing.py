@@ -171,9 +171,9 @@ for names, strategy in SHARED.items():
 GIVEN = {False: some([True, True, True, False]), True: some([False, False, False, True])}
 # Annotations say the rest.
 OF_ANNOTATION: list[tuple[str, SearchStrategy[Any]]] = [
-    ("bool", st.booleans()),
-    ("int", small),
-    ("float", numbers),
+    ("Boolean", st.booleans()),
+    ("Integer", small),
+    ("Real", numbers),
     ("", arrays()),
 ]
 

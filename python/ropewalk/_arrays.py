@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from ropewalk import _core, _options
-from ropewalk._options import LARGEST_DIM, LARGEST_POSITION
+from ropewalk._options import LARGEST_DIM, LARGEST_POSITION, Integer
 
 MOST_AXES = 64  # of NumPy's arrays
 _REAL_FLOATS = frozenset({np.float64, np.float32, np.float16})
@@ -32,7 +32,7 @@ def axis_of(axis: object, array: NDArray[Any]) -> int:
     return number % array.ndim
 
 
-def rotary_width(array: NDArray[Any], rotary_dim: int | None, *, name: str = "x") -> int:
+def rotary_width(array: NDArray[Any], rotary_dim: Integer | None, *, name: str = "x") -> int:
     """Return how many features of the last axis are turned: all, or those asked for."""
     if rotary_dim is None:
         return even_width(array, "; rotary_dim says how many of them are turned", name=name)

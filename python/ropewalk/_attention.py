@@ -16,22 +16,22 @@ from ropewalk._attention_problem import (
     checked_mask,
     per_head,
 )
-from ropewalk._options import Precision, Window
+from ropewalk._options import Boolean, Precision, Real, Window
 from ropewalk._runtime import get_num_threads
 
 
 class AttentionOptions(TypedDict, total=False):
     """The options that all functions of attention share, as `attention` describes them."""
 
-    causal: bool
+    causal: Boolean
     offset: ArrayLike | None
     window: Window | None
     mask: ArrayLike | None
     bias: ArrayLike | None
     slopes: ArrayLike | None
     key_lengths: ArrayLike | None
-    scale: float | None
-    softcap: float | None
+    scale: Real | None
+    softcap: Real | None
     sinks: ArrayLike | None
     precision: Precision | None
 
@@ -42,15 +42,15 @@ def attention(
     value: ArrayLike,
     /,
     *,
-    causal: bool = False,
+    causal: Boolean = False,
     offset: ArrayLike | None = None,
     window: Window | None = None,
     mask: ArrayLike | None = None,
     bias: ArrayLike | None = None,
     slopes: ArrayLike | None = None,
     key_lengths: ArrayLike | None = None,
-    scale: float | None = None,
-    softcap: float | None = None,
+    scale: Real | None = None,
+    softcap: Real | None = None,
     sinks: ArrayLike | None = None,
     precision: Precision | None = None,
     out: NDArray[Any] | None = None,
@@ -246,15 +246,15 @@ def attention_weights(
     key: ArrayLike,
     /,
     *,
-    causal: bool = False,
+    causal: Boolean = False,
     offset: ArrayLike | None = None,
     window: Window | None = None,
     mask: ArrayLike | None = None,
     bias: ArrayLike | None = None,
     slopes: ArrayLike | None = None,
     key_lengths: ArrayLike | None = None,
-    scale: float | None = None,
-    softcap: float | None = None,
+    scale: Real | None = None,
+    softcap: Real | None = None,
     sinks: ArrayLike | None = None,
     precision: Precision | None = None,
 ) -> NDArray[Any]:
@@ -337,15 +337,15 @@ def attention_stages(
     value: ArrayLike,
     /,
     *,
-    causal: bool = False,
+    causal: Boolean = False,
     offset: ArrayLike | None = None,
     window: Window | None = None,
     mask: ArrayLike | None = None,
     bias: ArrayLike | None = None,
     slopes: ArrayLike | None = None,
     key_lengths: ArrayLike | None = None,
-    scale: float | None = None,
-    softcap: float | None = None,
+    scale: Real | None = None,
+    softcap: Real | None = None,
     sinks: ArrayLike | None = None,
     precision: Precision | None = None,
 ) -> AttentionStages:
@@ -421,15 +421,15 @@ def attention_with_lse(
     value: ArrayLike,
     /,
     *,
-    causal: bool = False,
+    causal: Boolean = False,
     offset: ArrayLike | None = None,
     window: Window | None = None,
     mask: ArrayLike | None = None,
     bias: ArrayLike | None = None,
     slopes: ArrayLike | None = None,
     key_lengths: ArrayLike | None = None,
-    scale: float | None = None,
-    softcap: float | None = None,
+    scale: Real | None = None,
+    softcap: Real | None = None,
     sinks: ArrayLike | None = None,
     precision: Precision | None = None,
     out: NDArray[Any] | None = None,

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ropewalk import _arrays, _core, _options, _results
-from ropewalk._options import Precision, Window
+from ropewalk._options import Boolean, Precision, Real, Window
 from ropewalk._runtime import get_num_threads
 
 # What is computed with, its largest and its smallest normal number.
@@ -20,12 +20,12 @@ _NAMES = "query", "key", "value"
 
 # causal, offset, window, key_lengths, scale, softcap and precision
 Others = tuple[
-    bool,
+    Boolean,
     ArrayLike | None,
     Window | None,
     ArrayLike | None,
-    float | None,
-    float | None,
+    Real | None,
+    Real | None,
     Precision | None,
 ]
 
@@ -138,7 +138,7 @@ class Problem:
             get_num_threads(),
         )
 
-    def _number(self, name: str, value: float) -> float:
+    def _number(self, name: str, value: Real) -> float:
         number = _options.finite_number(name, value)
         if abs(number) > self.largest:
             msg = f"{name} must be finite in {self.computed}, got {number!r}"

@@ -25,6 +25,7 @@ from ropewalk._config_layers import (
     rope_of_layer,
     single_layers,
 )
+from ropewalk._options import Integer
 from ropewalk.frequencies import Frequencies
 from ropewalk.frequencies._frequencies import LARGEST_ATTENTION_FACTOR, SMALLEST_ATTENTION_FACTOR
 
@@ -119,7 +120,7 @@ _ROTATES = ("rotary", "use_rope")
 
 
 def rotary_from_config(
-    config: Mapping[str, Any], /, *, layer_type: str | None = None, length: int | None = None
+    config: Mapping[str, Any], /, *, layer_type: str | None = None, length: Integer | None = None
 ) -> dict[str, Any]:
     """Rotation of the heads of a published model, from its config.json.
 

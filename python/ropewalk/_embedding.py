@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ropewalk import _arrays, _options, _results
+from ropewalk._options import Real
 
 Measure = Literal["cosine", "inner", "euclidean"]
 
@@ -18,7 +19,7 @@ def embed(
     table: ArrayLike,
     /,
     *,
-    scale: float = 1.0,
+    scale: Real = 1.0,
     out: NDArray[Any] | None = None,
 ) -> NDArray[Any]:
     r"""Token embedding: the rows of a table that token ids name.

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from ropewalk import _arrays, _core, _options, _results
-from ropewalk._options import Pairing
+from ropewalk._options import Integer, Pairing, Real
 from ropewalk._runtime import get_num_threads
 from ropewalk.frequencies import Frequencies
 from ropewalk.frequencies._given import given_or_standard
@@ -27,7 +27,7 @@ _BLOCK = 1 << 20  # cosines at a time
 
 
 def integer_encoding(
-    positions: ArrayLike | range, dim: int, /, *, length: int | None = None
+    positions: ArrayLike | range, dim: Integer, /, *, length: Integer | None = None
 ) -> NDArray[np.float64]:
     r"""Integer positional encoding: the position itself, in every dimension.
 
@@ -101,10 +101,10 @@ def integer_encoding(
 
 def binary_encoding(
     positions: ArrayLike | range,
-    dim: int,
+    dim: Integer,
     /,
     *,
-    bits: int | None = None,
+    bits: Integer | None = None,
     order: Literal["lsb", "msb"] = "lsb",
 ) -> NDArray[np.float64]:
     r"""Binary positional encoding: the binary digits of the position.
@@ -187,10 +187,10 @@ def binary_encoding(
 
 def sinusoidal_encoding(
     positions: ArrayLike | range,
-    dim: int | None = None,
+    dim: Integer | None = None,
     /,
     *,
-    base: float | None = None,
+    base: Real | None = None,
     frequencies: Frequencies | None = None,
     pairing: Pairing = "interleaved",
     order: Order = "sin-cos",
@@ -310,10 +310,10 @@ def _is_sine_first(order: Order) -> bool:
 
 def shift_matrix(
     offset: ArrayLike | range,
-    dim: int | None = None,
+    dim: Integer | None = None,
     /,
     *,
-    base: float | None = None,
+    base: Real | None = None,
     frequencies: Frequencies | None = None,
     pairing: Pairing = "interleaved",
     order: Order = "sin-cos",
@@ -384,10 +384,10 @@ def shift_matrix(
 
 def position_kernel(
     offsets: ArrayLike | range,
-    dim: int | None = None,
+    dim: Integer | None = None,
     /,
     *,
-    base: float | None = None,
+    base: Real | None = None,
     frequencies: Frequencies | None = None,
 ) -> NDArray[np.float64]:
     r"""Position kernel: inner product of two sinusoidal encodings, by their offset.
@@ -460,7 +460,7 @@ def position_kernel(
 
 
 def grid_positions(
-    shape: Sequence[int] | NDArray[np.integer],
+    shape: Sequence[Integer] | NDArray[np.integer],
     /,
     *,
     normalise: Literal["separate", "min", "max"] | None = None,

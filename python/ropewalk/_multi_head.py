@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ropewalk import _arrays, _options, _results
 from ropewalk._attention import AttentionOptions, attention, attention_weights
+from ropewalk._options import Integer
 from ropewalk._rotary import rotate
 from ropewalk.frequencies import Frequencies
 
@@ -55,7 +56,7 @@ class Projection:
         return product.reshape(*leading, weight.shape[1])
 
 
-def split_heads(x: ArrayLike, heads: int, /) -> NDArray[Any]:
+def split_heads(x: ArrayLike, heads: Integer, /) -> NDArray[Any]:
     r"""Split features into heads.
 
     Parameters
@@ -147,7 +148,7 @@ def multi_head_attention(
     value: ArrayLike | None = None,
     /,
     *,
-    heads: int,
+    heads: Integer,
     query_weight: ArrayLike,
     key_weight: ArrayLike,
     value_weight: ArrayLike,
@@ -304,7 +305,7 @@ def multi_head_attention_weights(
     key: ArrayLike | None = None,
     /,
     *,
-    heads: int,
+    heads: Integer,
     query_weight: ArrayLike,
     key_weight: ArrayLike,
     query_bias: ArrayLike | None = None,
@@ -396,7 +397,7 @@ def _attended(
     attend: Callable[..., NDArray[Any]],
     projections: Sequence[Projection],
     dtype: np.dtype[Any],
-    heads: int,
+    heads: Integer,
     rotary: Rotary | None,
     positions: ArrayLike | range | None,
     key_positions: ArrayLike | range | None,

@@ -18,7 +18,11 @@ _LARGEST_WINDOW = 2**62  # more than any two positions are apart, and no overflo
 Lang = Literal["en", "ja"]
 LANGUAGES = get_args(Lang)
 Pairing = Literal["interleaved", "half"]
-Window = tuple[int | None, int | None]
+# What is taken for a number or a switch: NumPy's own as well, which are none to a type checker.
+Integer = int | np.integer[Any]
+Real = float | np.floating[Any] | np.integer[Any]
+Boolean = bool | np.bool_
+Window = tuple[Integer | None, Integer | None] | list[Integer | None]
 Precision = Literal["float64", "bfloat16", "bfloat16x3"]
 _INTERLEAVED, _HALF = "interleaved", "half"
 
@@ -182,7 +186,7 @@ def is_interleaved(pairing: object, name: str = "pairing") -> bool:
     return pairing == _INTERLEAVED
 
 
-def window(value: object) -> Window:
+def window(value: object) -> tuple[int | None, int | None]:
     """Return the distances before and behind a query that it sees; None is unlimited."""
     if value is None:
         return None, None

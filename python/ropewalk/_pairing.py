@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ropewalk import _arrays, _options, _results
-from ropewalk._options import Pairing
+from ropewalk._options import Integer, Pairing
 
 
 def quarter_turn(x: ArrayLike, /, *, pairing: Pairing = "interleaved") -> NDArray[Any]:
@@ -73,9 +73,9 @@ def convert_pairing(
     *,
     source: Pairing,
     target: Pairing,
-    axis: int = -1,
-    heads: int = 1,
-    rotary_dim: int | None = None,
+    axis: Integer = -1,
+    heads: Integer = 1,
+    rotary_dim: Integer | None = None,
 ) -> NDArray[Any]:
     """Features in the order of another pairing, in data or in weights.
 

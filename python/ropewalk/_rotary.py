@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from ropewalk import _arrays, _core, _options, _results
-from ropewalk._options import Pairing
+from ropewalk._options import Boolean, Integer, Pairing, Real
 from ropewalk._runtime import get_num_threads
 from ropewalk.frequencies import Frequencies, from_radians
 from ropewalk.frequencies._given import given_or_standard
@@ -24,10 +24,10 @@ _RADIAN = from_radians([1.0])
 
 def rotary_tables(
     positions: ArrayLike | range,
-    dim: int | None = None,
+    dim: Integer | None = None,
     /,
     *,
-    base: float | None = None,
+    base: Real | None = None,
     frequencies: Frequencies | None = None,
     angles: Literal["exact", "float32"] = "exact",
     dtype: DTypeLike | None = np.float64,
@@ -137,11 +137,11 @@ def rotate(
     positions: ArrayLike | range | None = None,
     /,
     *,
-    base: float | None = None,
+    base: Real | None = None,
     frequencies: Frequencies | None = None,
     pairing: Pairing = "interleaved",
-    rotary_dim: int | None = None,
-    inverse: bool = False,
+    rotary_dim: Integer | None = None,
+    inverse: Boolean = False,
     out: NDArray[Any] | None = None,
 ) -> NDArray[Any]:
     r"""Rotary position embedding (RoPE): features turned by their position.
@@ -247,10 +247,10 @@ def rerotate(
     offset: ArrayLike | range,
     /,
     *,
-    base: float | None = None,
+    base: Real | None = None,
     frequencies: Frequencies | None = None,
     pairing: Pairing = "interleaved",
-    rotary_dim: int | None = None,
+    rotary_dim: Integer | None = None,
     out: NDArray[Any] | None = None,
 ) -> NDArray[Any]:
     """Rotary position embedding moved on: keys of a cache at other positions.
@@ -311,8 +311,8 @@ def rerotate(
 
 def _turning(
     data: NDArray[Any],
-    rotary_dim: int | None,
-    base: float | None,
+    rotary_dim: Integer | None,
+    base: Real | None,
     frequencies: Frequencies | None,
 ) -> Frequencies:
     """Return the frequencies of all features that are to be turned."""
@@ -384,7 +384,7 @@ def rotate_by(
     /,
     *,
     pairing: Pairing = "interleaved",
-    rotary_dim: int | None = None,
+    rotary_dim: Integer | None = None,
     out: NDArray[Any] | None = None,
 ) -> NDArray[Any]:
     r"""Rotary position embedding (RoPE) by given cosines and sines.

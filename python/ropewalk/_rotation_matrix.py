@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ropewalk import _arrays, _core, _options, _results
-from ropewalk._options import Pairing
+from ropewalk._options import Integer, Pairing, Real
 from ropewalk._runtime import get_num_threads
 from ropewalk.frequencies import Frequencies
 from ropewalk.frequencies._given import given_or_standard
@@ -14,10 +14,10 @@ from ropewalk.frequencies._given import given_or_standard
 
 def rotation_matrix(
     positions: ArrayLike | range,
-    dim: int | None = None,
+    dim: Integer | None = None,
     /,
     *,
-    base: float | None = None,
+    base: Real | None = None,
     frequencies: Frequencies | None = None,
     pairing: Pairing = "interleaved",
 ) -> NDArray[np.float64]:
@@ -85,10 +85,10 @@ def rotation_matrix(
 
 def rotation_blocks(
     positions: ArrayLike | range,
-    dim: int | None = None,
+    dim: Integer | None = None,
     /,
     *,
-    base: float | None = None,
+    base: Real | None = None,
     frequencies: Frequencies | None = None,
 ) -> NDArray[np.float64]:
     r"""Blocks of the rotation matrix of RoPE, without the zeros around them.
@@ -137,10 +137,10 @@ def rotation_blocks(
 
 def phases(
     positions: ArrayLike | range,
-    dim: int | None = None,
+    dim: Integer | None = None,
     /,
     *,
-    base: float | None = None,
+    base: Real | None = None,
     frequencies: Frequencies | None = None,
 ) -> NDArray[np.complex128]:
     r"""Complex phases of RoPE, ``exp(1j * p * w_i)`` (elsewhere called freqs_cis).

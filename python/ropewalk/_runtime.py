@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ropewalk import _core, _options
+from ropewalk._options import Integer
 
 EXTRAS = ("anywidget", "dask", "matplotlib", "ml_dtypes")
 MOST_THREADS = 1024
@@ -44,7 +45,7 @@ def _from_environment() -> int | None:
 _process_threads = _from_environment()
 
 
-def set_num_threads(n: int, /) -> None:
+def set_num_threads(n: Integer, /) -> None:
     """Set how many threads later calls of this process may use.
 
     Parameters
@@ -107,7 +108,7 @@ def get_num_threads() -> int:
     return n
 
 
-def num_threads(n: int, /) -> _Limited:
+def num_threads(n: Integer, /) -> _Limited:
     """Limit the threads of the calls inside a ``with`` block.
 
     Parameters

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ropewalk import _arrays, _core, _options, _results
+from ropewalk._options import Integer, Real
 from ropewalk._runtime import get_num_threads
 
 
@@ -15,8 +16,8 @@ def softmax(
     x: ArrayLike,
     /,
     *,
-    axis: int = -1,
-    scale: float = 1.0,
+    axis: Integer = -1,
+    scale: Real = 1.0,
     mask: ArrayLike | None = None,
     precision: Literal["float64"] | None = None,
     out: NDArray[Any] | None = None,
@@ -117,7 +118,9 @@ def softmax(
     return _results.filled(result, target)
 
 
-def logsumexp(x: ArrayLike, /, *, axis: int = -1, mask: ArrayLike | None = None) -> NDArray[Any]:
+def logsumexp(
+    x: ArrayLike, /, *, axis: Integer = -1, mask: ArrayLike | None = None
+) -> NDArray[Any]:
     r"""Logarithm of the sum of exponentials.
 
     ``log(sum(exp(x)))`` along the axis, without overflow for any finite `x`.

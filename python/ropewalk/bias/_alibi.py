@@ -9,13 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ropewalk import _arrays, _options, _results
+from ropewalk._options import Integer
 from ropewalk.bias._distances import matrices, relative_positions
 from ropewalk.frequencies._frequencies import DIGITS
 
 LARGEST_HEADS = 2**16
 
 
-def alibi_slopes(heads: int, /) -> NDArray[np.float64]:
+def alibi_slopes(heads: Integer, /) -> NDArray[np.float64]:
     """Slopes of ALiBi, attention with linear biases, for every head.
 
     Parameters
@@ -75,8 +76,8 @@ def _slopes(heads: int) -> tuple[float, ...]:
 
 def alibi(
     slopes: ArrayLike,
-    query_length: int,
-    key_length: int | None = None,
+    query_length: Integer,
+    key_length: Integer | None = None,
     /,
     *,
     offset: ArrayLike | None = None,

@@ -9,10 +9,11 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from ropewalk import _arrays, _options, _results
+from ropewalk._options import Integer
 
 
 def relative_positions(
-    query_length: int, key_length: int | None, offset: ArrayLike | None, dtype: DTypeLike
+    query_length: Integer, key_length: Integer | None, offset: ArrayLike | None, dtype: DTypeLike
 ) -> tuple[NDArray[np.int64], tuple[int, int]]:
     """Return the relative positions from -query_length to key_length - 1, less every offset.
 

@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ropewalk import _arrays, _options, _results
-from ropewalk._options import Window
+from ropewalk._options import Integer, Window
 from ropewalk.bias._distances import checked_length, matrices, relative_positions
 
 
 def causal_mask(
-    query_length: int, key_length: int | None = None, /, *, offset: ArrayLike | None = None
+    query_length: Integer, key_length: Integer | None = None, /, *, offset: ArrayLike | None = None
 ) -> NDArray[np.bool_]:
     r"""Causal mask: a query attends to the keys up to its own position.
 
@@ -69,8 +69,8 @@ def causal_mask(
 
 
 def window_mask(
-    query_length: int,
-    key_length: int | None = None,
+    query_length: Integer,
+    key_length: Integer | None = None,
     /,
     *,
     window: Window | None,
@@ -146,7 +146,7 @@ def window_mask(
     return matrices(seen, lengths)
 
 
-def key_length_mask(key_lengths: ArrayLike, key_length: int, /) -> NDArray[np.bool_]:
+def key_length_mask(key_lengths: ArrayLike, key_length: Integer, /) -> NDArray[np.bool_]:
     r"""Mask of padded keys: queries attend to the first keys of a sequence only.
 
     True where ``j`` is below the number of valid keys, for key ``j`` and every query.

@@ -9,19 +9,20 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ropewalk import _arrays, _options
+from ropewalk._options import Boolean, Integer
 from ropewalk.bias._distances import matrices, relative_positions
 
 LARGEST_BUCKETS = 1024
 
 
 def t5_buckets(
-    query_length: int,
-    key_length: int | None = None,
+    query_length: Integer,
+    key_length: Integer | None = None,
     /,
     *,
-    buckets: int = 32,
-    max_distance: int = 128,
-    bidirectional: bool = True,
+    buckets: Integer = 32,
+    max_distance: Integer = 128,
+    bidirectional: Boolean = True,
     offset: ArrayLike | None = None,
 ) -> NDArray[np.int64]:
     r"""Buckets of T5's relative positions.
@@ -100,12 +101,12 @@ def t5_buckets(
 
 def t5(
     table: ArrayLike,
-    query_length: int,
-    key_length: int | None = None,
+    query_length: Integer,
+    key_length: Integer | None = None,
     /,
     *,
-    max_distance: int = 128,
-    bidirectional: bool = True,
+    max_distance: Integer = 128,
+    bidirectional: Boolean = True,
     offset: ArrayLike | None = None,
 ) -> NDArray[Any]:
     r"""Biases of T5: a learned number for every head and bucket of positions.
@@ -181,8 +182,8 @@ def t5(
 
 def relative(
     table: ArrayLike,
-    query_length: int,
-    key_length: int | None = None,
+    query_length: Integer,
+    key_length: Integer | None = None,
     /,
     *,
     offset: ArrayLike | None = None,
@@ -255,7 +256,11 @@ def relative(
 
 
 def _t5_buckets(
-    what: str, positions: NDArray[np.int64], buckets: int, max_distance: int, bidirectional: bool
+    what: str,
+    positions: NDArray[np.int64],
+    buckets: int,
+    max_distance: Integer,
+    bidirectional: Boolean,
 ) -> NDArray[np.int64]:
     both = _options.boolean("bidirectional", bidirectional)
     if both and (buckets % 2 or not 4 <= buckets <= LARGEST_BUCKETS):
@@ -270,7 +275,7 @@ def _t5_buckets(
     return found + direction * (positions > 0) if both else found
 
 
-def _t5_starts(buckets: int, max_distance: int) -> list[int]:
+def _t5_starts(buckets: int, max_distance: Integer) -> list[int]:
     """Return the smallest distance in every bucket of a direction but the first.
 
     The logarithmic ones, counted from 0, begin where (d / exact) ** steps reaches

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 import ropewalk as rw
 from ropewalk import _arrays, _options
 from ropewalk._attention_problem import Problem
-from ropewalk._options import Precision, Window
+from ropewalk._options import Boolean, Precision, Real, Window
 from ropewalk.dask._chunks import (
     Chunks,
     Labels,
@@ -40,18 +40,18 @@ def attention(
     value: da.Array,
     /,
     *,
-    causal: bool = False,
+    causal: Boolean = False,
     offset: ArrayLike | None = None,
     window: Window | None = None,
     mask: da.Array | ArrayLike | None = None,
     bias: da.Array | ArrayLike | None = None,
     slopes: ArrayLike | None = None,
     key_lengths: ArrayLike | None = None,
-    scale: float | None = None,
-    softcap: float | None = None,
+    scale: Real | None = None,
+    softcap: Real | None = None,
     sinks: ArrayLike | None = None,
     precision: Precision | None = None,
-    recompute: bool = False,
+    recompute: Boolean = False,
 ) -> da.Array:
     r"""Scaled dot-product attention, chunk by chunk.
 

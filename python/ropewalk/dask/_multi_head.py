@@ -19,6 +19,7 @@ from ropewalk._multi_head import (
     first_positions,
     rotation_options,
 )
+from ropewalk._options import Integer
 from ropewalk.dask._attention import attention
 from ropewalk.dask._chunks import in_chunks, leading_axes, stand_in
 from ropewalk.dask._positions import axes_of, positions_of_rows, rotate
@@ -30,7 +31,7 @@ def multi_head_attention(
     value: da.Array | None = None,
     /,
     *,
-    heads: int,
+    heads: Integer,
     query_weight: da.Array | ArrayLike,
     key_weight: da.Array | ArrayLike,
     value_weight: da.Array | ArrayLike,
@@ -212,7 +213,7 @@ def _projected(
     )
 
 
-def _split(columns: da.Array, heads: int) -> da.Array:
+def _split(columns: da.Array, heads: Integer) -> da.Array:
     *leading, rows, _ = columns.chunks
     return columns.map_blocks(
         rw.split_heads,

@@ -13,17 +13,17 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 import ropewalk as rw
 from ropewalk import _arrays
 from ropewalk._encodings import Order
-from ropewalk._options import Pairing
+from ropewalk._options import Boolean, Integer, Pairing, Real
 from ropewalk.dask._chunks import aligned, in_chunks, leading_axes, one_a_chunk
 from ropewalk.frequencies import Frequencies
 
 
 def sinusoidal_encoding(
     positions: da.Array,
-    dim: int | None = None,
+    dim: Integer | None = None,
     /,
     *,
-    base: float | None = None,
+    base: Real | None = None,
     frequencies: Frequencies | None = None,
     pairing: Pairing = "interleaved",
     order: Order = "sin-cos",
@@ -102,11 +102,11 @@ def rotate(
     positions: da.Array | ArrayLike | range | None = None,
     /,
     *,
-    base: float | None = None,
+    base: Real | None = None,
     frequencies: Frequencies | None = None,
     pairing: Pairing = "interleaved",
-    rotary_dim: int | None = None,
-    inverse: bool = False,
+    rotary_dim: Integer | None = None,
+    inverse: Boolean = False,
 ) -> da.Array:
     r"""Rotary position embedding (RoPE), in chunks, by absolute positions.
 

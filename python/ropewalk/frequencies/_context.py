@@ -5,11 +5,12 @@ from __future__ import annotations
 from decimal import Decimal, localcontext
 
 from ropewalk import _options
+from ropewalk._options import Integer, Real
 from ropewalk.frequencies._frequencies import DIGITS, Frequencies
 from ropewalk.frequencies._standard import geometric
 
 
-def linear(dim: int, /, *, factor: float, base: float = 10000.0) -> Frequencies:
+def linear(dim: Integer, /, *, factor: Real, base: Real = 10000.0) -> Frequencies:
     """Position interpolation (PI): every frequency divided by one factor.
 
     A context `factor` times as long then covers the angles of the original one.
@@ -65,7 +66,7 @@ def linear(dim: int, /, *, factor: float, base: float = 10000.0) -> Frequencies:
         return Frequencies._of_turns(turns, scaling=scaling)
 
 
-def ntk(dim: int, /, *, factor: float, base: float = 10000.0) -> Frequencies:
+def ntk(dim: Integer, /, *, factor: Real, base: Real = 10000.0) -> Frequencies:
     """NTK-aware scaling: a larger base.
 
     The frequencies are the standard ones of the base ``base * factor ** (dim / (dim - 2))``: the
@@ -119,7 +120,7 @@ def ntk(dim: int, /, *, factor: float, base: float = 10000.0) -> Frequencies:
 
 
 def dynamic_ntk(
-    dim: int, /, *, factor: float, trained_length: int, length: int, base: float = 10000.0
+    dim: Integer, /, *, factor: Real, trained_length: Integer, length: Integer, base: Real = 10000.0
 ) -> Frequencies:
     """Dynamic NTK-aware scaling: a base that grows with the length.
 
@@ -191,14 +192,14 @@ def dynamic_ntk(
 
 
 def llama3(
-    dim: int,
+    dim: Integer,
     /,
     *,
-    factor: float,
-    trained_length: int,
-    low_frequency_factor: float = 1.0,
-    high_frequency_factor: float = 4.0,
-    base: float = 500000.0,
+    factor: Real,
+    trained_length: Integer,
+    low_frequency_factor: Real = 1.0,
+    high_frequency_factor: Real = 4.0,
+    base: Real = 500000.0,
 ) -> Frequencies:
     """Scaling of Llama 3.1: slow pairs interpolated, fast ones kept.
 

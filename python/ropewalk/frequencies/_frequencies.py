@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ropewalk import _core, _options
+from ropewalk._options import Real
 
 # Contexts of our own, as the caller's may refuse floats: these are the numbers that they are.
 _TRAPS = [DivisionByZero, InvalidOperation, Overflow]
@@ -50,7 +51,7 @@ class Frequencies:
 
     __slots__ = ("_attention_factor", "_axes", "_radians", "_scaling", "_turns", "_words")
 
-    def __init__(self, words: bytes, axes: int, attention_factor: float, scaling: str, /) -> None:
+    def __init__(self, words: bytes, axes: int, attention_factor: Real, scaling: str, /) -> None:
         self._words = words
         self._axes = axes
         self._attention_factor = _options.number_between(
@@ -65,7 +66,7 @@ class Frequencies:
 
     @classmethod
     def _of_turns(
-        cls, *axes: Iterable[Decimal], scaling: str, attention_factor: float = 1.0
+        cls, *axes: Iterable[Decimal], scaling: str, attention_factor: Real = 1.0
     ) -> Self:
         """Take turns per position in exact decimals, one a pair, for every axis."""
         words = bytearray()
@@ -172,7 +173,7 @@ class Frequencies:
         return f"<Frequencies {self._scaling}: {pairs}{axes}, {reach}{attention}>"
 
 
-def derived_attention_factor(value: Decimal, /, **given: float) -> float:
+def derived_attention_factor(value: Decimal, /, **given: Real) -> float:
     """Return an attention factor, or name the arguments from which a wrong one followed."""
     factor = float(value)
     if not SMALLEST_ATTENTION_FACTOR <= factor <= LARGEST_ATTENTION_FACTOR:

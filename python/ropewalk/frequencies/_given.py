@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from ropewalk import _options
+from ropewalk._options import Integer, Real
 from ropewalk.frequencies._frequencies import Frequencies
 from ropewalk.frequencies._standard import standard, standard_of
 
 
 def given_or_standard(
-    dim: int | None,
-    base: float | None,
+    dim: Integer | None,
+    base: Real | None,
     frequencies: Frequencies | None,
     name: str = "frequencies",
 ) -> Frequencies:
@@ -37,7 +38,7 @@ def given_or_standard(
 
 
 def of_features(
-    name: str, features: int, base: float | None, frequencies: Frequencies | None
+    name: str, features: Integer, base: Real | None, frequencies: Frequencies | None
 ) -> Frequencies:
     """Return the frequencies that turn vectors of so many features, of one axis."""
     if isinstance(frequencies, Frequencies) and 2 * len(frequencies) != features:
@@ -50,8 +51,8 @@ def of_features(
 
 
 def one_axis(
-    dim: int | None,
-    base: float | None,
+    dim: Integer | None,
+    base: Real | None,
     frequencies: Frequencies | None,
     name: str = "frequencies",
 ) -> Frequencies:

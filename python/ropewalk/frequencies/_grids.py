@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ropewalk import _arrays, _options
+from ropewalk._options import Boolean, Integer, Real
 from ropewalk.frequencies._frequencies import (
     DIGITS,
     LARGEST_AXES,
@@ -25,14 +26,14 @@ Layout = Literal["restarted", "dealt", "alternating"]
 
 
 def axial(
-    dim: int,
+    dim: Integer,
     /,
     *,
-    axes: int | None = None,
-    sections: Sequence[int] | NDArray[np.integer] | None = None,
+    axes: Integer | None = None,
+    sections: Sequence[Integer] | NDArray[np.integer] | None = None,
     layout: Layout = "restarted",
-    turns: bool = False,
-    base: float = 10000.0,
+    turns: Boolean = False,
+    base: Real = 10000.0,
 ) -> Frequencies:
     """Axial RoPE: every pair belongs to one axis of a grid.
 
@@ -148,12 +149,12 @@ def axial(
 
 
 def mrope(
-    dim: int | None = None,
+    dim: Integer | None = None,
     /,
     *,
-    sections: Sequence[int] | NDArray[np.integer],
-    interleaved: bool = False,
-    base: float | None = None,
+    sections: Sequence[Integer] | NDArray[np.integer],
+    interleaved: Boolean = False,
+    base: Real | None = None,
     frequencies: Frequencies | None = None,
 ) -> Frequencies:
     """Multimodal RoPE (M-RoPE): one table of frequencies shared out among the axes.
@@ -239,7 +240,7 @@ def mrope(
     return shared._on_axes(owners, axes, scaling)
 
 
-def mixed(dim: int, /, *, directions: ArrayLike, base: float = 10.0) -> Frequencies:
+def mixed(dim: Integer, /, *, directions: ArrayLike, base: Real = 10.0) -> Frequencies:
     """RoPE-Mixed before training: every pair turns with both axes of an image.
 
     Pair ``i`` of the first half turns by ``base ** (-4 * i / dim)`` radians per unit of length in
@@ -314,11 +315,11 @@ def mixed(dim: int, /, *, directions: ArrayLike, base: float = 10.0) -> Frequenc
         return Frequencies._of_turns(along + turned, across + along, scaling=scaling)
 
 
-def _axes(value: int) -> int:
+def _axes(value: Integer) -> int:
     return _options.integer_between("axes", value, 2, LARGEST_AXES)
 
 
-def _sections(values: Sequence[int] | NDArray[np.integer], pairs: int) -> list[int]:
+def _sections(values: Sequence[Integer] | NDArray[np.integer], pairs: int) -> list[int]:
     given = _options.sequence_of_integers("sections", values)
     sizes = [_options.integer_between("each of sections", value, 1, pairs) for value in given]
     if not 2 <= len(sizes) <= LARGEST_AXES:

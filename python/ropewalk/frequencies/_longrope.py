@@ -7,22 +7,23 @@ from decimal import Decimal, localcontext
 from numpy.typing import ArrayLike
 
 from ropewalk import _arrays, _options
+from ropewalk._options import Integer, Real
 from ropewalk.frequencies._frequencies import DIGITS, Frequencies, derived_attention_factor
 from ropewalk.frequencies._standard import geometric
 
 
 def longrope(
-    dim: int,
+    dim: Integer,
     /,
     *,
     short_factors: ArrayLike,
     long_factors: ArrayLike,
-    trained_length: int,
-    length: int | None = None,
-    max_length: int | None = None,
-    factor: float | None = None,
-    attention_factor: float | None = None,
-    base: float = 10000.0,
+    trained_length: Integer,
+    length: Integer | None = None,
+    max_length: Integer | None = None,
+    factor: Real | None = None,
+    attention_factor: Real | None = None,
+    base: Real = 10000.0,
 ) -> Frequencies:
     """LongRoPE: every frequency divided by a factor of its own, found by search.
 

@@ -8,6 +8,7 @@ from functools import lru_cache
 from numpy.typing import ArrayLike
 
 from ropewalk import _arrays, _options
+from ropewalk._options import Boolean, Integer, Real
 from ropewalk.frequencies._frequencies import (
     DIGITS,
     LARGEST_AXES,
@@ -17,7 +18,7 @@ from ropewalk.frequencies._frequencies import (
 )
 
 
-def standard(dim: int, /, *, base: float = 10000.0) -> Frequencies:
+def standard(dim: Integer, /, *, base: Real = 10000.0) -> Frequencies:
     """Geometric frequencies of the Transformer and of RoPE.
 
     Pair ``i`` turns by ``base ** (-2 * i / dim)`` radians per position, the first one fastest.
@@ -152,7 +153,7 @@ def from_radians(radians: ArrayLike, /) -> Frequencies:
         return Frequencies._of_turns(*turns, scaling=f"from_radians({array.size} values)")
 
 
-def partial(dim: int, /, *, fraction: float, base: float = 10000.0) -> Frequencies:
+def partial(dim: Integer, /, *, fraction: Real, base: Real = 10000.0) -> Frequencies:
     """Partial RoPE: standard frequencies of a rotated prefix of the head.
 
     The prefix is ``rotary_dim = int(fraction * dim)`` wide, and pair ``i`` turns by ``base ** (-2 *
@@ -219,7 +220,7 @@ def partial(dim: int, /, *, fraction: float, base: float = 10000.0) -> Frequenci
 
 
 def proportional(
-    dim: int, /, *, fraction: float, factor: float = 1.0, base: float = 10000.0
+    dim: Integer, /, *, fraction: Real, factor: Real = 1.0, base: Real = 10000.0
 ) -> Frequencies:
     """Proportional RoPE (p-RoPE): the slowest pairs stand still.
 
@@ -285,7 +286,7 @@ def proportional(
 
 
 def clipped(
-    dim: int, /, *, pairs: int = 20, hard: bool = False, base: float = 10000.0
+    dim: Integer, /, *, pairs: Integer = 20, hard: Boolean = False, base: Real = 10000.0
 ) -> Frequencies:
     """Clipped RoPE (CoPE): the slowest pairs are faded out.
 

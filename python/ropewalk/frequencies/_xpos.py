@@ -8,16 +8,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ropewalk import _arrays, _options, _results
+from ropewalk._options import Integer, Real
 from ropewalk.frequencies._frequencies import DIGITS
 
 
 def xpos_scales(
     positions: ArrayLike | range,
-    dim: int,
+    dim: Integer,
     /,
     *,
-    scale_base: float = 512.0,
-    centre: float = 0.0,
+    scale_base: Real = 512.0,
+    centre: Real = 0.0,
 ) -> NDArray[np.float64]:
     r"""Scales of xPos: queries are multiplied by them, keys divided.
 

@@ -6,6 +6,7 @@ import math
 from decimal import Decimal, localcontext
 
 from ropewalk import _options
+from ropewalk._options import Boolean, Integer, Real
 from ropewalk.frequencies._frequencies import (
     DIGITS,
     TWO_PI,
@@ -16,18 +17,18 @@ from ropewalk.frequencies._standard import geometric
 
 
 def yarn(
-    dim: int,
+    dim: Integer,
     /,
     *,
-    factor: float,
-    trained_length: int,
-    beta_fast: float = 32.0,
-    beta_slow: float = 1.0,
-    truncate: bool = True,
-    mscale: float | None = None,
-    mscale_all_dim: float | None = None,
-    attention_factor: float | None = None,
-    base: float = 10000.0,
+    factor: Real,
+    trained_length: Integer,
+    beta_fast: Real = 32.0,
+    beta_slow: Real = 1.0,
+    truncate: Boolean = True,
+    mscale: Real | None = None,
+    mscale_all_dim: Real | None = None,
+    attention_factor: Real | None = None,
+    base: Real = 10000.0,
 ) -> Frequencies:
     """YaRN: slow pairs interpolated, fast ones kept, and a sharper softmax.
 
@@ -154,8 +155,8 @@ def yarn(
 
 
 def _yarn_attention_factor(
-    factor: float, mscale: float | None, mscale_all_dim: float | None, chosen: float | None
-) -> float:
+    factor: float, mscale: Real | None, mscale_all_dim: Real | None, chosen: Real | None
+) -> Real:
     if (mscale is None) != (mscale_all_dim is None):
         msg = (
             "mscale and mscale_all_dim must be given together, "
@@ -163,7 +164,8 @@ def _yarn_attention_factor(
         )
         raise ValueError(msg)
     logarithm = max(Decimal(factor).ln(), Decimal(0)) / 10
-    value, given = 1 + logarithm, {"factor": factor}
+    value = 1 + logarithm
+    given: dict[str, Real] = {"factor": factor}
     if mscale is not None and mscale_all_dim is not None:
         value = 1 + Decimal(_options.positive_number("mscale", mscale)) * logarithm
         value /= 1 + Decimal(_options.positive_number("mscale_all_dim", mscale_all_dim)) * logarithm

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ropewalk import _options, attention
+from ropewalk._options import Integer, Real
 from ropewalk.geometry._points import as_points, as_reals
 
 MOST_STEPS = 2**20
@@ -73,10 +74,10 @@ def dobrushin(weights: ArrayLike, /) -> float:
 
 def iterate_attention(
     points: ArrayLike,
-    steps: int,
+    steps: Integer,
     /,
     *,
-    scale: float | None = None,
+    scale: Real | None = None,
     value_weight: ArrayLike | None = None,
 ) -> NDArray[np.float64]:
     """Self-attention again and again, each step on the outputs of the last.

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ropewalk import _arrays, _options, sinusoidal_encoding
-from ropewalk._options import Pairing
+from ropewalk._options import Integer, Pairing, Real
 from ropewalk._pairing import pair_slices
 from ropewalk.frequencies import Frequencies
 from ropewalk.frequencies._given import of_features, one_axis
@@ -21,10 +21,10 @@ BLOCK = 1 << 20  # hands at a time
 
 def abel_bound(
     distances: ArrayLike | range,
-    dim: int | None = None,
+    dim: Integer | None = None,
     /,
     *,
-    base: float | None = None,
+    base: Real | None = None,
     frequencies: Frequencies | None = None,
 ) -> NDArray[np.float64]:
     r"""Long-term decay of RoFormer: the mean length of partial sums of the hands.
@@ -101,7 +101,7 @@ def scores_by_distance(
     distances: ArrayLike | range,
     /,
     *,
-    base: float | None = None,
+    base: Real | None = None,
     frequencies: Frequencies | None = None,
     pairing: Pairing = "interleaved",
 ) -> NDArray[np.float64]:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ropewalk import _arrays, _options
+from ropewalk._options import Boolean, Integer, Real
 from ropewalk.geometry._points import norms
 from ropewalk.properties._measurement import (
     Measurement,
@@ -41,7 +42,9 @@ class FittedShift:
     residual: float
 
 
-def fitted_shift(table: ArrayLike, shift: int = 1, /, *, affine: bool = False) -> FittedShift:
+def fitted_shift(
+    table: ArrayLike, shift: Integer = 1, /, *, affine: Boolean = False
+) -> FittedShift:
     """Shift of positions as a linear map, fitted by least squares.
 
     Is there a matrix that takes every row to the row some positions on?
@@ -122,7 +125,7 @@ def relative_score(
     /,
     *,
     shift: ArrayLike,
-    scale: float,
+    scale: Real,
 ) -> Measurement:
     """Relative scores: queries and keys that move together keep their scores.
 
@@ -214,7 +217,7 @@ def _places(name: str, values: ArrayLike) -> NDArray[Any]:
 
 
 def length_independence(
-    encode: Callable[[int], NDArray[Any]], length: int, longer: int, /
+    encode: Callable[[int], NDArray[Any]], length: Integer, longer: Integer, /
 ) -> Measurement:
     """Independence of the length: a position has one row, however long the text.
 

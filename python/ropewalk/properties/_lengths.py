@@ -6,16 +6,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ropewalk import _options
+from ropewalk._options import Integer, Real
 from ropewalk.frequencies import Frequencies
 from ropewalk.frequencies._given import one_axis
 
 
 def unseen_pairs(
-    length: int,
-    dim: int | None = None,
+    length: Integer,
+    dim: Integer | None = None,
     /,
     *,
-    base: float | None = None,
+    base: Real | None = None,
     frequencies: Frequencies | None = None,
 ) -> NDArray[np.int64]:
     """Pairs that never complete a turn within a length.
@@ -72,12 +73,12 @@ def unseen_pairs(
 
 
 def unseen_phase(
-    dim: int | None = None,
+    dim: Integer | None = None,
     /,
     *,
-    trained_length: int,
-    length: int,
-    base: float | None = None,
+    trained_length: Integer,
+    length: Integer,
+    base: Real | None = None,
     frequencies: Frequencies | None = None,
     trained: Frequencies | None = None,
 ) -> NDArray[np.float64]:

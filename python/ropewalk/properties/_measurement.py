@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ropewalk import _arrays, _options
-from ropewalk._options import LARGEST_POSITION
+from ropewalk._options import LARGEST_POSITION, Integer
 from ropewalk.geometry._points import as_reals
 
 
@@ -81,7 +81,7 @@ def rows_of_reals(table: ArrayLike) -> NDArray[np.float64]:
     return rows
 
 
-def generator(seed: int | np.random.Generator) -> np.random.Generator:
+def generator(seed: Integer | np.random.Generator) -> np.random.Generator:
     if isinstance(seed, np.random.Generator):
         return seed
     try:

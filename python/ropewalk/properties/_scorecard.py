@@ -20,7 +20,7 @@ from ropewalk import (
     sinusoidal_encoding,
     softmax,
 )
-from ropewalk._options import LANGUAGES, Lang
+from ropewalk._options import LANGUAGES, Integer, Lang
 from ropewalk.bias import alibi, alibi_slopes
 from ropewalk.properties._card import Cell, Scorecard
 from ropewalk.properties._invariance import (
@@ -325,7 +325,7 @@ PROPERTIES = (
 )
 
 
-def scorecard(dim: int = 64, /, *, length: int = 1024, lang: Lang = "en") -> Scorecard:
+def scorecard(dim: Integer = 64, /, *, length: Integer = 1024, lang: Lang = "en") -> Scorecard:
     """Scorecard of positional encodings: what each can do, measured.
 
     Integer, normalised, binary and sinusoidal encodings, RoPE and ALiBi, and the properties that

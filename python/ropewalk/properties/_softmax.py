@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ropewalk import _arrays, _options, _softmax
+from ropewalk._options import Real
 from ropewalk.properties._measurement import Measurement, largest, reals, unit
 
 Softmax = Callable[[NDArray[Any]], NDArray[Any]]
@@ -78,7 +79,7 @@ def softmax_sum(x: ArrayLike, /, *, softmax: Softmax | None = None) -> Measureme
     return Measurement(largest([_sum_less_1(row) for row in weights]), bound)
 
 
-def softmax_shift(x: ArrayLike, /, *, shift: float, softmax: Softmax | None = None) -> Measurement:
+def softmax_shift(x: ArrayLike, /, *, shift: Real, softmax: Softmax | None = None) -> Measurement:
     """Shift invariance of softmax: a constant added to all logits changes no weight.
 
     Parameters

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ropewalk import _options, attention_weights, softmax
+from ropewalk._options import Integer
 from ropewalk.geometry._contraction import check_shares
 from ropewalk.properties._measurement import generator, largest, reals, reals_in_float64
 
@@ -176,11 +177,11 @@ class ScaleLaw:
 
 
 def scale_law(
-    dims: Sequence[int] | NDArray[np.integer[Any]],
+    dims: Sequence[Integer] | NDArray[np.integer[Any]],
     /,
     *,
-    length: int = 256,
-    seed: int | np.random.Generator,
+    length: Integer = 256,
+    seed: Integer | np.random.Generator,
 ) -> ScaleLaw:
     """Scale law of attention: scores grow as the square root of the width.
 

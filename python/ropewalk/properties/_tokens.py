@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ropewalk import attention
+from ropewalk._options import Boolean, Integer
 from ropewalk.properties._measurement import Measurement, generator, largest, reals, unit
 
 
@@ -16,8 +17,8 @@ def permutation_equivariance(
     /,
     *,
     encoding: ArrayLike | None = None,
-    causal: bool = False,
-    seed: int | np.random.Generator,
+    causal: Boolean = False,
+    seed: Integer | np.random.Generator,
 ) -> Measurement:
     """Permutation equivariance of self-attention: ``Attn(P X) = P Attn(X)``.
 
@@ -94,7 +95,7 @@ def identical_tokens(
     /,
     *,
     encoding: ArrayLike | None = None,
-    causal: bool = False,
+    causal: Boolean = False,
 ) -> Measurement:
     """Identical tokens: self-attention gives them identical outputs, to the bit.
 
@@ -177,5 +178,5 @@ def _tokens(x: ArrayLike, encoding: ArrayLike | None) -> tuple[NDArray[Any], NDA
     return tokens, added
 
 
-def _self_attention(x: NDArray[Any], causal: bool) -> NDArray[Any]:
+def _self_attention(x: NDArray[Any], causal: Boolean) -> NDArray[Any]:
     return attention(x, x, x, causal=causal)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ropewalk import _options, sinusoidal_encoding
+from ropewalk._options import Integer, Real
 from ropewalk.frequencies import Frequencies
 from ropewalk.frequencies._frequencies import DIGITS
 from ropewalk.frequencies._given import one_axis
@@ -138,11 +139,11 @@ class ClosestLag:
 
 
 def closest_lag(
-    length: int,
-    dim: int | None = None,
+    length: Integer,
+    dim: Integer | None = None,
     /,
     *,
-    base: float | None = None,
+    base: Real | None = None,
     frequencies: Frequencies | None = None,
 ) -> ClosestLag:
     """Closest positions of a sinusoidal encoding, by the lag between them.
@@ -215,7 +216,7 @@ def closest_lag(
     return ClosestLag(2 * math.sqrt(best), lag)
 
 
-def uniqueness_range(dim: int, /, *, base: float = 10000.0) -> int:
+def uniqueness_range(dim: Integer, /, *, base: Real = 10000.0) -> int:
     """Reach of the proof that looks at the slowest pair only.
 
     While its angle stays within one radian, its sine grows with the position: up to there, no two
