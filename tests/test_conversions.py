@@ -196,6 +196,8 @@ HUGE: dict[str, Call] = {
     "centre": lambda x: F.xpos_scales(3, 4, centre=x),
     "window": lambda x: rw.attention(ONES, ONES, ONES, window=x),
     "dtype": lambda x: rw.rotary_tables(0, 4, dtype=x),
+    "base": lambda x: rw.rotate(ONES, base=x, frequencies=F.standard(8)),
+    "mscale and mscale_all_dim": lambda x: F.yarn(8, factor=2.0, trained_length=64, mscale=x),
     "shape": rw.grid_positions,
     "sections": lambda x: F.mrope(8, sections=x),
     "rotary": lambda x: rw.multi_head_attention(

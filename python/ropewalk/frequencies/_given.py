@@ -29,7 +29,8 @@ def given_or_standard(
         )
         raise TypeError(msg)
     if base is not None:
-        msg = f"base must not be given together with frequencies, got {base!r}"
+        found = _options.shown(base)
+        msg = f"base must not be given together with frequencies, got {found}"
         raise ValueError(msg)
     if dim is not None and _options.even_dim(dim) != 2 * len(frequencies):
         msg = f"dim must be {2 * len(frequencies)}, twice the pairs of frequencies, got {dim}"

@@ -158,10 +158,8 @@ def _yarn_attention_factor(
     factor: float, mscale: Real | None, mscale_all_dim: Real | None, chosen: Real | None
 ) -> Real:
     if (mscale is None) != (mscale_all_dim is None):
-        msg = (
-            "mscale and mscale_all_dim must be given together, "
-            f"got {mscale!r} and {mscale_all_dim!r}"
-        )
+        one, other = _options.shown(mscale), _options.shown(mscale_all_dim)
+        msg = f"mscale and mscale_all_dim must be given together, got {one} and {other}"
         raise ValueError(msg)
     logarithm = max(Decimal(factor).ln(), Decimal(0)) / 10
     value = 1 + logarithm
