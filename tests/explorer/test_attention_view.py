@@ -1,12 +1,13 @@
 """The view of attention: its numbers in the page are the reference's, whatever is switched on."""
 
+import io
 import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
-from matplotlib import colormaps
+from matplotlib import colormaps, image
 from numpy.typing import NDArray
 from tests import reference
 from tests.explorer.conftest import Shown, numbers
@@ -161,6 +162,35 @@ def test_stages_have_a_scale_around_zero_and_what_is_not_finite_is_grey(show: Sh
     expected = colormaps["RdBu_r"]((scores / 2 + 1) / 2)[..., :3] * 255
     assert np.abs(pixels - expected)[np.isfinite(scores)].max() < 12
     assert pixels[1, 1].tolist() == [153, 153, 153]
+
+
+def test_a_sink_is_seen_among_more_keys_than_pixels(show: Show) -> None:
+    weights = np.full((1000, 1500), 0.2 / 1499)
+    weights[:, 777] = 0.8
+    shown = show(rw.explorer.attention(weights))
+    drawn = image.imread(io.BytesIO(shown.page.locator(".map image").first.screenshot()))
+    dark, bright = colormaps["cividis"]([0.0, 1.0])[:, :3]
+    row = drawn[len(drawn) // 3, :, :3]
+    assert np.abs(row - bright).sum(axis=1).min() < 0.6
+    assert (np.abs(row - dark).sum(axis=1) < 0.1).mean() > 0.9
+
+
+def test_of_more_scores_than_pixels_the_mean_is_seen(show: Show) -> None:
+    """Of a block of 2 x 2, but for what is hidden; what is not finite stays grey."""
+    scores = np.tile([[2.0, -2.0], [0.0, 2.0]], (440, 440))
+    scores[:2, :6] = [
+        [-np.inf, -np.inf, -np.inf, 1.0, np.nan, 1.0],
+        [-np.inf, -np.inf, 3.0, -np.inf, 1.0, 1.0],
+    ]
+    given = rw.attention_stages(*3 * [np.zeros((880, 1))])
+    stages = rw.AttentionStages(scores, scores, scores, given.weights, given.lse, given.output)
+    shown = show(rw.explorer.attention(stages))
+    shown.set("stage", "scores")
+    pixels = shown.colours((440, 440))
+    expected = colormaps["RdBu_r"](np.array([2.0, 0.5]) / 6 + 0.5)[:, :3] * 255
+    assert pixels[0, 0, 3] == 0
+    assert np.abs(pixels[0, [1, 3], :3] - expected).max() < 12
+    assert pixels[0, 2].tolist() == [153, 153, 153, 255]
 
 
 def test_logarithmic_colours_tell_small_weights_apart(show: Show) -> None:

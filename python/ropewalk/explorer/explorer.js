@@ -85,6 +85,32 @@ function number(value) {
 
 // A map of values
 
+// A matrix of no more rows and columns than `most`: where several cells come to share one, it has
+// the largest of weights, which may be a peak, and of others the mean of those that are not hidden.
+function reduced(matrix, most, centred) {
+  const [rows, columns] = matrix.shape;
+  const [down, across] = matrix.shape.map((length, way) => Math.min(length, most[way]));
+  if (down === rows && across === columns) return matrix;
+  const values = new Float32Array(down * across);
+  const edge = (index, count, length) => Math.floor((index * length) / count);
+  for (let i = 0; i < down; i++) {
+    for (let j = 0; j < across; j++) {
+      let [largest, sum, seen] = [-Infinity, 0, 0];
+      for (let row = edge(i, down, rows); row < edge(i + 1, down, rows); row++) {
+        for (let c = edge(j, across, columns); c < edge(j + 1, across, columns); c++) {
+          const value = matrix.values[row * columns + c];
+          largest = Math.max(largest, value); // NaN where one of them is
+          if (value === -Infinity) continue;
+          sum += value;
+          seen++;
+        }
+      }
+      values[i * across + j] = centred && seen ? sum / seen : largest;
+    }
+  }
+  return { shape: [down, across], values };
+}
+
 // Paints a matrix, one pixel a cell and at least `side` pixels large, so that cells keep their
 // edges; what is hidden is left transparent.
 function painted({ shape: [rows, columns], values }, { reach, centred, logarithmic }, side) {
@@ -179,6 +205,8 @@ class HeatMap {
       shape("path", { d: "M-1 1L1 -1M0 6L6 0M5 7L7 5", stroke: "var(--faint)", fill: "none" }),
     );
     this.band = shape("g", { "pointer-events": "none" });
+    const pixels = [this.height, this.width].map((side) => Math.floor(side * devicePixelRatio));
+    const drawn = reduced(values, pixels, scale.centred);
     this.svg.replaceChildren(
       shape("defs", {}, hatch),
       shape("rect", { ...place, fill: "var(--panel)" }),
@@ -186,8 +214,8 @@ class HeatMap {
       shape("image", {
         ...place,
         preserveAspectRatio: "none",
-        style: "image-rendering: pixelated",
-        href: painted(values, scale, 480).toDataURL(),
+        style: `image-rendering: ${drawn === values ? "pixelated" : "auto"}`,
+        href: painted(drawn, scale, 480).toDataURL(),
       }),
       texts,
       this.band,
