@@ -107,6 +107,10 @@ class Shown:
         """Wait until Python has answered all that the page asked."""
         self.page.wait_for_function("window.pending === 0")
 
+    def python_is_busy(self) -> None:
+        """Leave the page without an answer from now on."""
+        self.page.evaluate("() => { window.toPython = () => new Promise(() => {}); }")
+
     def control(self, text: str) -> Locator:
         return self.page.locator("label", has_text=text).locator("input, select")
 

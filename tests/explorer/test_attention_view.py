@@ -302,6 +302,19 @@ def test_the_page_follows_python(show: Show, vectors: NDArray[np.float64]) -> No
     np.testing.assert_allclose(shown.read(SHAPE), expected, rtol=DIGITS)
 
 
+def test_numbers_keep_their_names_while_python_is_busy(
+    show: Show, vectors: NDArray[np.float64]
+) -> None:
+    shown = show(rw.explorer.attention(rw.attention_stages(*vectors), tokens=TOKENS))
+    before = shown.readout
+    shown.python_is_busy()
+    shown.control("stage").select_option("scores")
+    shown.page.get_by_role("button", name="head 2").click()
+    shown.page.get_by_label("logarithmic colours").check()  # draws
+    assert shown.readout == before
+    assert shown.page.locator(".heads [aria-pressed=true]").all_text_contents() == ["head 0"]
+
+
 def test_a_view_that_is_closed_hears_no_more(show: Show, vectors: NDArray[np.float64]) -> None:
     query, key, _ = vectors
     view = rw.explorer.attention(rw.attention_weights(query, key))

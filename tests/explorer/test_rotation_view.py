@@ -94,6 +94,16 @@ def test_the_first_position_is_a_control(show: Show, vectors: NDArray[np.float64
     assert "at position 100000000" in (shown.page.locator(".figures").text_content() or "")
 
 
+def test_the_position_is_that_of_the_hands_while_python_is_busy(
+    show: Show, vectors: NDArray[np.float64]
+) -> None:
+    shown = show(rw.explorer.rotation(*vectors, count=20))
+    shown.python_is_busy()
+    shown.control("first position").fill(str(FAR))
+    shown.control("distance").fill("3")
+    assert "at position 3" in (shown.page.locator(".figures").text_content() or "")
+
+
 def test_pairs_turn_with_the_position(show: Show, vectors: NDArray[np.float64]) -> None:
     shown = show(rw.explorer.rotation(*vectors, count=20))
     walk(shown, 5)
@@ -171,11 +181,9 @@ def test_bad_input_is_refused(
 @pytest.mark.parametrize("size", [1e-200, 1e200])
 def test_what_is_shown_depends_on_no_length(vectors: NDArray[np.float64], size: float) -> None:
     query, key = vectors
-    shown, expected = (
-        rw.explorer.rotation(query * by, key * by, count=9).picture for by in (size, 1.0)
-    )
-    for name, picture in shown.items():
-        found, wanted = (np.frombuffer(each["values"], "<f4") for each in (picture, expected[name]))
+    pictures = [rw.explorer.rotation(query * by, key * by, count=9).picture for by in (size, 1.0)]
+    for name in ("exact", "rounded", "scores", "rounded_scores"):
+        found, wanted = (np.frombuffer(picture[name]["values"], "<f4") for picture in pictures)
         np.testing.assert_allclose(found, wanted, rtol=1e-6, atol=1e-6)
 
 

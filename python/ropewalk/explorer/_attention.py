@@ -177,6 +177,8 @@ class AttentionView(View):
         shown = self._maps[self.stage]
         sizes = np.abs(shown[np.isfinite(shown)])
         picture = {
+            "head": self.head,
+            "stage": self.stage,
             "thumbnails": self._thumbnails,
             "map": packed(shown[self.head]),
             "reach": float(sizes.max(initial=0.0)) or 1.0,

@@ -79,6 +79,7 @@ class RotationView(View):
         exact, scores = self._turned("exact")
         rounded, rounded_scores = self._turned("float32")
         return {
+            "start": self.start,
             "exact": packed(self._hands(exact)),
             "rounded": packed(self._hands(rounded)),
             "scores": packed(scores),

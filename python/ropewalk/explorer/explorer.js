@@ -525,10 +525,10 @@ function attentionView(model, say) {
   const keys = model.get("key_tokens");
   const readout = element("p", { class: "readout", "aria-live": "polite" });
   const polygons = new Polygons(say("Values and outputs of attention"), say);
+  let stage; // of the numbers that are drawn: the model's may be ahead of them
   let plane;
   let logarithmic = false;
   const map = new HeatMap(say("Attention"), say, (query, column) => {
-    const stage = model.get("stage");
     const across =
       stage === "output" ? say("feature {}", column) : say("key {} “{}”", column, keys[column]);
     const found = [say(stage), number(map.value)];
@@ -548,6 +548,7 @@ function attentionView(model, say) {
   });
   const draw = () => {
     const picture = model.get("picture");
+    stage = picture.stage;
     if (picture.plane) {
       const { weights, ...polygon } = picture.plane;
       plane = { weights: unpacked(weights) };
@@ -556,10 +557,9 @@ function attentionView(model, say) {
     const small = unpacked(picture.thumbnails);
     const reach = small.values.reduce((a, b) => Math.max(a, b), 0) || 1;
     thumbnails.forEach((button, head) => {
-      button.setAttribute("aria-pressed", head === model.get("head"));
+      button.setAttribute("aria-pressed", head === picture.head);
       button.firstChild.replaceWith(painted(row(small, head), { reach, logarithmic }, 64));
     });
-    const stage = model.get("stage");
     const values = unpacked(picture.map);
     const features = Array.from({ length: values.shape[1] }, (_, i) => String(i));
     map.show({
@@ -663,7 +663,7 @@ function rotationView(model, say) {
     const reach = [...exact, ...rounded].reduce((a, b) => Math.max(a, Math.abs(b)), 0) || 1;
     clocks.show({
       hands: [points(row(parts.exact, at)), points(row(parts.rounded, at))],
-      title: say("pairs of the query at position {}", model.get("start") + at),
+      title: say("pairs of the query at position {}", parts.start + at),
       wavelengths: parts.wavelengths.values,
     });
     scores.show({
@@ -678,9 +678,9 @@ function rotationView(model, say) {
     readout.textContent = say("distance {} · score {} · with float32 angles {}", at, ...found);
   };
   const draw = () => {
-    parts = Object.fromEntries(
-      Object.entries(model.get("picture")).map(([name, array]) => [name, unpacked(array)]),
-    );
+    const { start, ...arrays } = model.get("picture");
+    parts = { start };
+    for (const name in arrays) parts[name] = unpacked(arrays[name]);
     distance.max = parts.exact.shape[0] - 1;
     move();
   };
