@@ -26,7 +26,8 @@ MOUNT = """async ([code, style, text]) => {
     const [old, fresh] = [state, read(text)];
     state = fresh;
     for (const name in fresh) {
-      if (name === "picture" || JSON.stringify(old[name]) !== JSON.stringify(fresh[name])) {
+      const isData = name === "picture" || name === "thumbnails";
+      if (isData || JSON.stringify(old[name]) !== JSON.stringify(fresh[name])) {
         (listeners[`change:${name}`] ?? []).forEach((heard) => heard());
       }
     }

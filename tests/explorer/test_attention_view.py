@@ -3,6 +3,7 @@
 import io
 import math
 from collections.abc import Callable
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -214,12 +215,24 @@ def test_a_truth_is_no_integer(control: str) -> None:
 def test_thumbnails_keep_the_peak_of_a_large_head() -> None:
     weights = np.zeros((1, 1000, 700))
     weights[0, 637, 411] = 1.0
-    packed = rw.explorer.attention(weights).picture["thumbnails"]
+    packed = rw.explorer.attention(weights).thumbnails
     small = np.frombuffer(packed["values"], "<f4").reshape(packed["shape"])
     assert small.shape == (1, 32, 32)
     assert np.argwhere(small[0] == 1).tolist() == [[637 // 32, 411 // 22]]
-    even = rw.explorer.attention(np.full((64, 64), 1 / 64)).picture["thumbnails"]
+    even = rw.explorer.attention(np.full((64, 64), 1 / 64)).thumbnails
     assert set(np.frombuffer(even["values"], "<f4")) == {1 / 64}
+
+
+def test_thumbnails_and_the_map_change_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    view = rw.explorer.attention(np.full((2, 3, 3), 1 / 3))
+    sent: list[Any] = []
+
+    def send_state(key: Any) -> None:
+        sent.append(copy(key))  # the set is cleared once it is sent
+
+    monkeypatch.setattr(view, "send_state", send_state)
+    view.causal = True
+    assert sent == ["causal", {"thumbnails", "picture"}]
 
 
 def test_the_polygon_shows_values_outputs_and_the_weights_of_a_query(

@@ -123,6 +123,13 @@ def five(value: float) -> str:
     return f"{np.float32(value):.5g}".replace("-", "\N{MINUS SIGN}")
 
 
+def test_a_saved_page_grows_with_its_heads_alone() -> None:
+    one, many = (
+        len(rw.explorer.attention(np.full((heads, 8, 8), 1 / 8)).html()) for heads in (1, 41)
+    )
+    assert many - one < 40 * 1000  # a map and a thumbnail of 64 numbers each, and their names
+
+
 def test_a_saved_page_knows_all_schedules(open_saved: Show) -> None:
     view = rw.explorer.encoding(range(8), 8)
     shown = open_saved(view)

@@ -49,6 +49,7 @@ class AttentionView(View):
     tokens = traitlets.List(traitlets.Unicode(), read_only=True).tag(sync=True)
     key_tokens = traitlets.List(traitlets.Unicode(), read_only=True).tag(sync=True)
     heads = traitlets.List(traitlets.Unicode(), read_only=True).tag(sync=True)
+    thumbnails = traitlets.Dict(read_only=True).tag(sync=True)
     placed = traitlets.Bool(read_only=True).tag(sync=True)
     maskable = traitlets.Bool(read_only=True).tag(sync=True)
 
@@ -123,8 +124,9 @@ class AttentionView(View):
     def _refresh(self, _change: object = None) -> None:
         """Compute all stages of all heads anew, and draw the one that is shown."""
         self._maps = self._computed()
-        self._thumbnails = packed(_thumbnails(self._maps["weights"]))
-        self._draw()
+        with self.hold_sync():  # both arrive together
+            self.set_trait("thumbnails", packed(_thumbnails(self._maps["weights"])))
+            self._draw()
 
     @np.errstate(all="ignore")  # log(0), and numbers that a temperature makes too large or small
     def _computed(self) -> dict[str, NDArray[np.float64]]:
@@ -179,7 +181,6 @@ class AttentionView(View):
         picture = {
             "head": self.head,
             "stage": self.stage,
-            "thumbnails": self._thumbnails,
             "map": packed(shown[self.head]),
             "reach": float(sizes.max(initial=0.0)) or 1.0,
         }

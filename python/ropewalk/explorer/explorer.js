@@ -538,7 +538,7 @@ function attentionView(model, say) {
       polygons.show({ ...plane, weights, query, tokens, keyTokens: keys });
     }
   });
-  const thumbnails = model.get("heads").map((name, head) => {
+  const buttons = model.get("heads").map((name, head) => {
     const button = element("button", { type: "button" }, element("canvas"), name);
     button.addEventListener("click", () => {
       model.set("head", head);
@@ -546,6 +546,13 @@ function attentionView(model, say) {
     });
     return button;
   });
+  const drawThumbnails = () => {
+    const small = unpacked(model.get("thumbnails"));
+    const reach = small.values.reduce((a, b) => Math.max(a, b), 0) || 1;
+    buttons.forEach((button, head) => {
+      button.firstChild.replaceWith(painted(row(small, head), { reach, logarithmic }, 64));
+    });
+  };
   const draw = () => {
     const picture = model.get("picture");
     stage = picture.stage;
@@ -554,12 +561,7 @@ function attentionView(model, say) {
       plane = { weights: unpacked(weights) };
       for (const name in polygon) plane[name] = points(unpacked(polygon[name]));
     }
-    const small = unpacked(picture.thumbnails);
-    const reach = small.values.reduce((a, b) => Math.max(a, b), 0) || 1;
-    thumbnails.forEach((button, head) => {
-      button.setAttribute("aria-pressed", head === picture.head);
-      button.firstChild.replaceWith(painted(row(small, head), { reach, logarithmic }, 64));
-    });
+    buttons.forEach((button, head) => button.setAttribute("aria-pressed", head === picture.head));
     const values = unpacked(picture.map);
     const features = Array.from({ length: values.shape[1] }, (_, i) => String(i));
     map.show({
@@ -573,6 +575,7 @@ function attentionView(model, say) {
   const colouring = element("input", { type: "checkbox" });
   colouring.addEventListener("input", () => {
     logarithmic = colouring.checked;
+    drawThumbnails();
     draw();
   });
   const controls = [
@@ -591,7 +594,9 @@ function attentionView(model, say) {
   const figures = [map.svg];
   if (model.get("picture").plane) figures.push(polygons.svg);
   const strip = element("div", { class: "heads", role: "group", "aria-label": say("heads") });
-  strip.append(...thumbnails);
+  strip.append(...buttons);
+  drawThumbnails();
+  model.on("change:thumbnails", drawThumbnails);
   return { controls, before: [strip], figures, after: [readout], draw };
 }
 
