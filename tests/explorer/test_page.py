@@ -161,6 +161,15 @@ def test_a_page_that_is_saved_is_as_the_view_was_left(open_saved: Show) -> None:
     assert shown.page.locator('[aria-pressed="true"]').all_text_contents() == ["head 1"]
 
 
+@every_view
+def test_saving_a_page_moves_no_control(name: str) -> None:
+    view = VIEWS[name]()
+    changes: list[object] = []
+    view.observe(changes.append)
+    view.html()
+    assert changes == []
+
+
 def test_a_view_has_the_same_text_in_every_run() -> None:
     assert repr(rw.explorer.attention([[1.0]], title="猫")) == "AttentionView('猫')"
     assert repr(rw.explorer.attention([[1.0]], lang="ja")) == "AttentionView('Attention')"

@@ -175,22 +175,23 @@ class AttentionView(View):
             bias=logits / self.temperature,
         )
 
-    def _picture(self) -> Picture:
-        shown = self._maps[self.stage]
+    def _picture(self, at: Mapping[str, Any]) -> Picture:
+        head, stage = at["head"], at["stage"]
+        shown = self._maps[stage]
         sizes = np.abs(shown[np.isfinite(shown)])
         picture = {
-            "head": self.head,
-            "stage": self.stage,
-            "map": packed(shown[self.head]),
+            "head": head,
+            "stage": stage,
+            "map": packed(shown[head]),
             "reach": float(sizes.max(initial=0.0)) or 1.0,
         }
         if self._value is not None and self._value.shape[-1] == 2:
             leading = self._given.shape[:-2]
             value = np.broadcast_to(self._value, (*leading, *self._value.shape[-2:]))
-            values = value.reshape(len(self.heads), -1, 2)[self.head]
-            output = self._maps["output"][self.head]
+            values = value.reshape(len(self.heads), -1, 2)[head]
+            output = self._maps["output"][head]
             picture["plane"] = {
-                "weights": packed(self._maps["weights"][self.head]),
+                "weights": packed(self._maps["weights"][head]),
                 "values": packed(values),
                 "outputs": packed(output),
                 "value_hull": packed(convex_hull(values)),

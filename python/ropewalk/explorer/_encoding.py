@@ -126,8 +126,8 @@ class EncodingView(View):
             )
         return frequencies.standard(self.dim, base=self.base)
 
-    def _picture(self) -> Picture:
-        chosen = self.frequencies()
+    def _picture(self, at: Mapping[str, Any]) -> Picture:
+        chosen = self._of(at["schedule"])
         return {
             "table": packed(sinusoidal_encoding(self._positions, frequencies=chosen)),
             "wavelengths": packed(chosen.wavelengths),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import Any, Literal
 
 import numpy as np
 import traitlets
@@ -75,7 +76,7 @@ class RotationView(View):
         hands: NDArray[np.float64] = pairs / np.linalg.norm(pairs[0], axis=-1).max()
         return hands
 
-    def _picture(self) -> Picture:
+    def _picture(self, _at: Mapping[str, Any]) -> Picture:
         exact, scores = self._turned("exact")
         rounded, rounded_scores = self._turned("float32")
         return {

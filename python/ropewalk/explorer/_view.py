@@ -69,11 +69,11 @@ class View(anywidget.AnyWidget):
         return f"{type(self).__name__}({self._given_title!r})"
 
     @abstractmethod
-    def _picture(self) -> Picture:
-        """Return what is shown."""
+    def _picture(self, at: Mapping[str, Any]) -> Picture:
+        """Return what is shown where the traits that `_answers` names have these values."""
 
     def _draw(self, _change: object = None) -> None:
-        self.set_trait("picture", self._picture())
+        self.set_trait("picture", self._picture(self.trait_values(sync=True)))
 
     def _answers(self) -> Mapping[str, Sequence[object]]:
         """Return the traits that a saved page can still set, and the values that have a picture."""
@@ -94,15 +94,10 @@ class View(anywidget.AnyWidget):
             if not name.startswith("_") and name not in {"layout", "tabbable", "tooltip", "picture"}
         }
         answered = self._answers()
-        chosen = {name: getattr(self, name) for name in answered}
-        answers = []
-        with self.hold_sync():  # a notebook that shows the view sees none of this
-            for values in product(*answered.values()):
-                for name, value in zip(answered, values, strict=True):
-                    setattr(self, name, value)
-                answers.append([values, self.picture])
-            for name, value in chosen.items():
-                setattr(self, name, value)
+        answers = [
+            [values, self._picture(dict(zip(answered, values, strict=True)))]
+            for values in product(*answered.values())
+        ]
         saved = json.dumps(
             {"state": state, "answered": list(answered), "answers": answers}, default=_in_base64
         ).replace("<", "\\u003c")  # it stands in strings alone, and can end no element so
