@@ -80,6 +80,7 @@ class Shown:
         page.on("pageerror", lambda error: self.errors.append(str(error)))
         page.on("console", lambda message: self.errors.append(message.text))
         page.on("dialog", self._refuse)
+        page.expose_function("toPython", self._from_page)
 
     def _refuse(self, dialog: Dialog) -> None:
         self.errors.append(dialog.message)
@@ -87,7 +88,6 @@ class Shown:
 
     def mount(self, view: View) -> None:
         self.view = view
-        self.page.expose_function("toPython", self._from_page)
         self.page.evaluate(MOUNT, [MODULE, STYLE, self._state()])
 
     def _from_page(self, changes: dict[str, Any]) -> str:

@@ -102,6 +102,13 @@ def test_texts_are_legible_in_light_and_dark(show: Show, scheme: Any, theme: str
     assert contrast >= 4.5  # WCAG 2.2, success criterion 1.4.3
 
 
+def test_views_in_one_page_share_no_id(show: Show) -> None:
+    shown = show(VIEWS["attention"]())
+    shown.mount(VIEWS["attention"]())
+    ids = shown.page.locator("[id]").evaluate_all("all => all.map((each) => each.id)")
+    assert len(ids) == len(set(ids)) >= 2
+
+
 def test_a_saved_page_steps_through_heads_and_stages(open_saved: Show) -> None:
     x = np.random.default_rng(1).standard_normal((2, 3, 4))
     stages = rw.attention_stages(x, x, x)

@@ -139,7 +139,10 @@ function painted({ shape: [rows, columns], values }, { reach, centred, logarithm
   return large;
 }
 
-let hatches = 0;
+// Of an element; the page may hold many views, each with a module of its own.
+function id() {
+  return `ropewalk-${crypto.getRandomValues(new Uint32Array(2)).join("-")}`;
+}
 
 // A heat map with a cursor, which the pointer and the arrow keys move. `moved(row, column)` is
 // called with the cell, which is kept when the pointer leaves.
@@ -147,7 +150,7 @@ class HeatMap {
   constructor(name, say, moved) {
     this.moved = moved;
     this.cell = [0, 0];
-    this.hatch = `ropewalk-hatch-${hatches++}`;
+    this.hatch = id();
     this.svg = figure(name, { tabindex: 0, role: "application", class: "map" });
     this.svg.setAttribute("aria-roledescription", say("heat map, arrow keys move"));
     this.svg.addEventListener("pointermove", (event) => this.point(event));
