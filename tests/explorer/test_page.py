@@ -66,6 +66,19 @@ def test_they_are_in_a_saved_page_too(open_saved: Show, name: str) -> None:
     assert shown.page.title() == MARKUP
 
 
+def test_characters_that_have_no_look_are_shown(show: Show, tmp_path: Path) -> None:
+    tokens = ["\b\n\t ", "\x7f", "\u202e12", "\ud800"]
+    expected = ["␈␊␉ ", "[U+007F]", "[U+202E]12", "[U+D800]"]
+    shown = show(rw.explorer.attention(np.eye(4), tokens=tokens, title=tokens[0]))
+    shown.page.locator(".map").focus()
+    for i, text in enumerate(expected):
+        assert f"query {i} “{text}” · key 0 “␈␊␉ ”" in shown.page.locator(".readout").inner_text()
+        shown.page.keyboard.press("ArrowDown")
+    assert shown.page.locator("h2").text_content() == expected[0]
+    saved = ET.parse(saved_picture(shown.page, "save SVG", tmp_path))
+    assert {"".join(element.itertext()) for element in saved.iter()} >= {*expected}
+
+
 def contrasts(page: Page) -> tuple[float, float]:
     """Return the luminance of the ground, and the least contrast of a text with it or a panel."""
     colours: dict[str, str] = page.locator(".ropewalk").evaluate(

@@ -61,6 +61,16 @@ function speaker(model) {
   return (text, ...values) => (words[text] ?? text).replace(/{}/g, () => values.shift());
 }
 
+// A text whose every character can be seen. Those that XML has not, and those that turn round what
+// follows them, are named; in place of control characters stand their pictures.
+function visible(text) {
+  return text.replace(/[\p{Cc}\p{Cs}\p{Bidi_Control}\ufffe\uffff]/gu, (character) => {
+    const code = character.codePointAt(0);
+    if (code < 0x20) return String.fromCodePoint(0x2400 + code);
+    return `[U+${code.toString(16).toUpperCase().padStart(4, "0")}]`;
+  });
+}
+
 // Arrays
 
 function unpacked({ shape, values }) {
@@ -524,8 +534,8 @@ function integer(model, trait, text, attributes, emptyAllowed) {
 // Views: each returns its controls, its figures, and how to draw a picture.
 
 function attentionView(model, say) {
-  const tokens = model.get("tokens");
-  const keys = model.get("key_tokens");
+  const tokens = model.get("tokens").map(visible);
+  const keys = model.get("key_tokens").map(visible);
   const readout = element("p", { class: "readout", "aria-live": "polite" });
   const polygons = new Polygons(say("Values and outputs of attention"), say);
   let stage; // of the numbers that are drawn: the model's may be ahead of them
@@ -772,13 +782,13 @@ function savers(root, title, svgs, say) {
 function render({ model, el }) {
   const say = speaker(model);
   const view = VIEWS[model.get("view")](model, say);
-  const title = element("h2", {}, model.get("title"));
-  const named = { "aria-label": model.get("title"), lang: model.get("lang") };
+  const title = visible(model.get("title"));
+  const named = { "aria-label": title, lang: model.get("lang") };
   const root = element("section", { class: "ropewalk", ...named });
   const controls = element("div", { class: "controls" }, ...view.controls);
   const figures = element("div", { class: "figures" }, ...view.figures);
-  root.append(title, ...view.before, controls, figures, ...view.after);
-  controls.append(...savers(root, model.get("title"), view.figures, say));
+  root.append(element("h2", {}, title), ...view.before, controls, figures, ...view.after);
+  controls.append(...savers(root, title, view.figures, say));
   if (model.answers) {
     const note = say("A saved page: what is greyed out needs Python.");
     root.append(element("p", { class: "note" }, note));
