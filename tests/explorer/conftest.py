@@ -22,6 +22,7 @@ MOUNT = """async ([code, style, text]) => {
   });
   let [state, changes, listeners] = [read(text), {}, {}];
   window.pending = 0;
+  window.listeners = listeners;
   window.fromPython = (text) => {
     const [old, fresh] = [state, read(text)];
     state = fresh;

@@ -334,6 +334,9 @@ def test_a_view_that_is_closed_hears_no_more(show: Show, vectors: NDArray[np.flo
     shown = show(view)
     before = shown.readout
     shown.page.evaluate("() => window.close()")
+    assert set(
+        shown.page.evaluate("() => Object.values(window.listeners).map((l) => l.length)")
+    ) == {0}
     view.head = 1
     shown.update()
     assert shown.readout == before

@@ -477,7 +477,6 @@ function control(model, trait, text, input, read, write) {
     const value = read();
     if (Number.isNaN(value)) return;
     model.set(trait, value);
-    model.save_changes();
   });
   input.addEventListener("keydown", (event) => event.stopPropagation()); // the notebook's keys
   model.on(`change:${trait}`, follow);
@@ -553,10 +552,7 @@ function attentionView(model, say) {
   });
   const buttons = model.get("heads").map((name, head) => {
     const button = element("button", { type: "button" }, element("canvas"), name);
-    button.addEventListener("click", () => {
-      model.set("head", head);
-      model.save_changes();
-    });
+    button.addEventListener("click", () => model.set("head", head));
     return button;
   });
   const drawThumbnails = () => {
@@ -778,8 +774,27 @@ function savers(root, title, svgs, say) {
   return [asSvg, asPng];
 }
 
+// The traits of a model, and what listens to them until `close`.
+function traits(model) {
+  const listeners = [];
+  return {
+    answers: model.answers,
+    get: (name) => model.get(name),
+    set: (name, value) => {
+      model.set(name, value);
+      model.save_changes();
+    },
+    on: (event, heard) => {
+      model.on(event, heard);
+      listeners.push([event, heard]);
+    },
+    close: () => listeners.forEach((listener) => model.off(...listener)),
+  };
+}
+
 // What a notebook calls, and a saved page too.
-function render({ model, el }) {
+function render({ model: given, el }) {
+  const model = traits(given);
   const say = speaker(model);
   const view = VIEWS[model.get("view")](model, say);
   const title = visible(model.get("title"));
@@ -797,7 +812,7 @@ function render({ model, el }) {
   view.draw();
   model.on("change:picture", view.draw);
   return () => {
-    model.off("change:picture", view.draw);
+    model.close();
     view.stop?.();
   };
 }
