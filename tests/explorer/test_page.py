@@ -23,7 +23,7 @@ from ropewalk.explorer._words import JAPANESE
 
 Show = Callable[[View], Shown]
 MARKUP = "<img src=x onerror=alert(1)>"
-HOSTILE = [MARKUP, "</script><script>alert(2)</script>", "\"'&amp;<!--", "<b>猫</b>"]
+HOSTILE = ["var(--text)", "</script><script>alert(2)</script>", "\"'&amp;<!--", MARKUP]
 VIEWS: dict[str, Callable[[], View]] = {
     "attention": lambda: rw.explorer.attention(
         rw.attention_weights(np.eye(4), np.eye(4)),
@@ -259,7 +259,8 @@ def test_a_view_is_saved_as_svg(show: Show, tmp_path: Path, name: str, scheme: A
     assert path.name == "ropewalk.svg"
     text = path.read_text(encoding="utf-8")
     root = ET.fromstring(text)
-    assert "var(" not in text
+    assert not any("var(" in value for each in root.iter() for value in each.attrib.values())
+    assert (name == "attention") == (">var(--text)<" in text)
     assert "".join(next(root.iter("{http://www.w3.org/2000/svg}text")).itertext()) == MARKUP
     tags = {element.tag.partition("}")[2] for element in root.iter()}
     assert tags <= {

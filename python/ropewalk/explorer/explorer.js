@@ -744,12 +744,15 @@ function pictureOf(root, title, svgs) {
   }
   const probe = element("span");
   root.append(probe);
-  const text = new XMLSerializer().serializeToString(whole).replace(/var\(--\w+\)/g, (name) => {
-    probe.style.color = name;
-    return getComputedStyle(probe).color;
-  });
+  for (const { attributes } of whole.querySelectorAll("*")) {
+    for (const attribute of attributes) {
+      if (!attribute.value.startsWith("var(")) continue;
+      probe.style.color = attribute.value;
+      attribute.value = getComputedStyle(probe).color;
+    }
+  }
   probe.remove();
-  return { text, ...size };
+  return { text: new XMLSerializer().serializeToString(whole), ...size };
 }
 
 function download(href, name) {
