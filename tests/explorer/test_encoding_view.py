@@ -48,10 +48,32 @@ def test_the_wave_is_the_column_of_the_chosen_dimension(show: Show) -> None:
     shown.point(3, 2, SHAPE)
     x, y = drawn_curve(shown).T
     expected = table(reference.standard_frequencies(8))[:, 2]
-    np.testing.assert_allclose(np.diff(x), 420 / 5)
+    np.testing.assert_allclose(np.diff(x), 420 / 5, rtol=1e-6)
     np.testing.assert_allclose((105 - y) / 75, expected, atol=1e-6)  # 0 is at 105, 1 at 30
     text = shown.page.locator("svg[aria-label='Wave of a dimension']").text_content() or ""
     assert "dimension 3 (sin), wavelength 62.832" in text  # 2 pi 10
+
+
+def test_the_wave_is_drawn_where_its_positions_are(show: Show) -> None:
+    shown = show(rw.explorer.encoding([-1.0, 0.0, 0.5, 9.0], 4))
+    shown.point(1, 0, (4, 4))
+    np.testing.assert_allclose(drawn_curve(shown)[:, 0], 68 + 42 * np.array([0, 1, 1.5, 10]))
+    marked = shown.page.locator("svg[aria-label='Wave of a dimension'] circle")
+    assert float(marked.get_attribute("cx") or "") == pytest.approx(68 + 42)
+
+
+@pytest.mark.parametrize("positions", [[3.0, 1.0, 2.0], [1.0, 1.0, 2.0]])
+def test_positions_that_do_not_ascend_are_dots(show: Show, positions: list[float]) -> None:
+    shown = show(rw.explorer.encoding(positions, 4))
+    d = shown.page.locator(".curve").get_attribute("d") or ""
+    dots = np.array([dot.split() for dot in d[1:].removesuffix("h0").split("h0M")], np.float64)
+    expected = [[68 + 210 * i, 105 - 75 * math.sin(at)] for i, at in enumerate(positions)]
+    np.testing.assert_allclose(dots, expected, atol=1e-4)
+
+
+def test_one_position_has_a_wave(show: Show) -> None:
+    shown = show(rw.explorer.encoding([2.0], 4))
+    np.testing.assert_allclose(drawn_curve(shown), [[68, 105 - 75 * math.sin(2)]], atol=1e-4)
 
 
 def test_hands_point_at_cosine_and_sine_of_the_chosen_position(show: Show) -> None:

@@ -132,6 +132,20 @@ def test_play_walks_on_and_stops(show: Show, vectors: NDArray[np.float64]) -> No
     assert play.get_attribute("aria-pressed") == "false"
 
 
+def test_of_very_many_scores_the_extremes_are_drawn_once(show: Show) -> None:
+    view = rw.explorer.rotation([1.0, 0.0], [1.0, 0.0], count=2**17)
+    shown = show(view)
+    drawn = curve(shown, 0)
+    assert len(drawn) == 4096
+    scores = np.frombuffer(view.picture["scores"]["values"], "<f4").reshape(2048, 64)
+    ends = np.sort(drawn.reshape(2048, 2))[:, ::-1]  # 1 at the top, 30, and -1 at 180
+    expected = 105 - 75 * np.transpose([scores.min(axis=1), scores.max(axis=1)])
+    np.testing.assert_allclose(ends, expected, atol=1e-3)
+    path = shown.page.locator(".curve").first.element_handle()
+    walk(shown, 1000)
+    assert path.evaluate("path => path.isConnected")
+
+
 def test_frequencies_of_any_schedule_are_taken(vectors: NDArray[np.float64]) -> None:
     chosen = rw.frequencies.linear(8, factor=4.0)
     view = rw.explorer.rotation(*vectors, count=9, frequencies=chosen)

@@ -38,6 +38,7 @@ class EncodingView(View):
     schedule = traitlets.Enum(SCHEDULES, "standard").tag(sync=True)
     factor = traitlets.Float(8.0, min=1.0, max=1e9).tag(sync=True)
     rows = traitlets.List(traitlets.Unicode(), read_only=True).tag(sync=True)
+    places = traitlets.Dict(allow_none=True, read_only=True).tag(sync=True)
 
     def __init__(
         self,
@@ -56,6 +57,9 @@ class EncodingView(View):
         )
         self._positions, self._trained_length = positions, trained_length
         self.set_trait("rows", [f"{position:.17g}" for position in positions])
+        ascend = (np.diff(positions) > 0).all()
+        length = (positions[-1] - positions[0]) or 1.0  # 0 of one position
+        self.set_trait("places", packed((positions - positions[0]) / length) if ascend else None)
         self._draw()
         self._drawn: dict[str, object] | None = self._controls()
         self.observe(self._redraw, CONTROLS)

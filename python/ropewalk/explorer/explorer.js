@@ -2,6 +2,7 @@
 
 const SVG = "http://www.w3.org/2000/svg";
 const FONT = "system-ui, 'Noto Sans CJK JP', 'Hiragino Sans', 'Yu Gothic', sans-serif";
+const COLOURS = ["var(--first)", "var(--second)"]; // of two curves, or hands of a clock
 const CLOCKS = 128; // most of them that are drawn
 
 // Nine colours of cividis (Nunez, Anderson and Renslow, 2018) and of ColorBrewer's red and blue,
@@ -320,43 +321,78 @@ function colourBar(x, y, height, scale) {
   ];
 }
 
+const FRAME = [68, 30, 420, 150]; // of curves: left, top, width, height
+const VERTICES = 4096; // most of a curve
+
+// Indices of a curve's vertices: of more values than that, the least and the largest of each part.
+function vertices(values) {
+  if (values.length <= VERTICES) return Array.from(values.keys());
+  return Array.from({ length: VERTICES / 2 }, (_, part) => {
+    const [begin, end] = [part, part + 1].map((p) =>
+      Math.floor((p * values.length * 2) / VERTICES),
+    );
+    let [least, largest] = [begin, begin];
+    for (let i = begin; i < end; i++) {
+      if (values[i] < values[least]) least = i;
+      if (values[i] > values[largest]) largest = i;
+    }
+    return [least, largest].sort((a, b) => a - b);
+  }).flat();
+}
+
 // Curves over positions, with a mark at one of them.
 class Curves {
   constructor(name) {
     this.svg = figure(name);
+    this.band = shape("g");
   }
 
-  // `lines` are arrays of one length; the second is dashed. `ends` are texts of the first and the
-  // last position.
-  show({ lines, names, ends, at, reach }) {
-    const [left, top, width, height] = [68, 30, 420, 150];
-    const count = lines[0].length;
-    const x = (i) => left + (width * i) / Math.max(1, count - 1);
-    const y = (value) => top + (height * (1 - value / reach)) / 2;
+  // `lines` are arrays of one length; the second is dashed. `places` of their values, from 0 to 1,
+  // ascend; without them values are dots, one beside the other. `ends` are texts of the first and
+  // the last position.
+  show({ lines, places, names, ends, reach }) {
+    const [left, top, width, height] = FRAME;
+    const last = Math.max(1, lines[0].length - 1);
+    this.x = (i) => left + width * (places ? places[i] : i / last);
+    this.y = (value) => top + (height * (1 - value / reach)) / 2;
+    this.lines = lines;
     const ticks = [reach, 0, -reach].map((value) =>
-      label(left - 6, y(value) + 4, number(value), { "text-anchor": "end" }),
+      label(left - 6, this.y(value) + 4, number(value), { "text-anchor": "end" }),
     );
     this.svg.setAttribute("viewBox", `0 0 ${left + width + 20} ${top + height + 30}`);
     this.svg.style.flexBasis = `${left + width + 20}px`;
     this.svg.replaceChildren(
       shape("rect", { x: left, y: top, width, height, fill: "var(--panel)" }),
-      shape("path", { d: `M${left} ${y(0)}h${width}`, stroke: "var(--faint)" }),
+      shape("path", { d: `M${left} ${this.y(0)}h${width}`, stroke: "var(--faint)" }),
       ...ticks,
       label(left, top + height + 18, ends[0]),
       label(left + width, top + height + 18, ends[1], { "text-anchor": "end" }),
-      shape("path", { d: `M${x(at)} ${top}v${height}`, stroke: "var(--mark)", "stroke-width": 2 }),
     );
     lines.forEach((line, i) => {
-      const colour = ["var(--first)", "var(--second)"][i];
-      const style = { fill: "none", stroke: colour, "stroke-width": 1.8 };
-      const d = Array.from(line, (value, j) => `${j ? "L" : "M"}${x(j)} ${y(value)}`).join("");
+      const colour = COLOURS[i];
+      const style = { fill: "none", stroke: colour, class: "curve" };
+      const all = vertices(line).map((j) => `${this.x(j)} ${this.y(line[j])}`);
+      const dash = i ? { "stroke-dasharray": "5 3" } : {};
+      const dots = { "stroke-width": 4, "stroke-linecap": "round" };
       this.svg.append(
-        shape("path", { ...style, d, class: "curve", ...(i ? { "stroke-dasharray": "5 3" } : {}) }),
+        places
+          ? shape("path", { ...style, "stroke-width": 1.8, ...dash, d: `M${all.join("L")}` })
+          : shape("path", { ...style, ...dots, d: all.map((at) => `M${at}h0`).join("") }),
         label(left + 190 * i, 18, names[i], { fill: colour, "font-weight": 600 }),
       );
-      if (Number.isFinite(line[at])) {
-        this.svg.append(shape("circle", { cx: x(at), cy: y(line[at]), r: 4, fill: colour }));
-      }
+    });
+    this.svg.append(this.band);
+  }
+
+  mark(at) {
+    const x = this.x(at);
+    const [, top, , height] = FRAME;
+    this.band.replaceChildren(
+      shape("path", { d: `M${x} ${top}v${height}`, stroke: "var(--mark)", "stroke-width": 2 }),
+    );
+    this.lines.forEach((line, i) => {
+      if (!Number.isFinite(line[at])) return;
+      this.band.append(shape("circle", { cx: x, cy: this.y(line[at]), r: 4, fill: COLOURS[i] }));
     });
   }
 }
@@ -387,7 +423,7 @@ class Clocks {
       const hand = ([right, up], i) =>
         shape("path", {
           d: `M${x} ${y}l${radius * right} ${-radius * up}`,
-          stroke: ["var(--first)", "var(--second)"][i],
+          stroke: COLOURS[i],
           "stroke-width": i ? 2 : 2.5,
           "stroke-linecap": "round",
           class: "hand",
@@ -614,6 +650,7 @@ function encodingView(model, say) {
   const readout = element("p", { class: "readout", "aria-live": "polite" });
   const wave = new Curves(say("Wave of a dimension"));
   const clocks = new Clocks(say("Hands of a position"), say);
+  const places = model.get("places") && unpacked(model.get("places")).values;
   let table;
   let wavelengths;
   const map = new HeatMap(say("Encoding"), say, (position, dimension) => {
@@ -626,10 +663,11 @@ function encodingView(model, say) {
     wave.show({
       lines: [column],
       names: [say("{}, wavelength {}", name, number(wavelengths[pair]))],
+      places,
       ends: [rows[0], rows[rows.length - 1]],
-      at: position,
       reach: 1,
     });
+    wave.mark(position);
     clocks.show({
       hands: [
         Array.from({ length: dim / 2 }, (_, i) => [encoded[2 * i + 1], encoded[2 * i]]),
@@ -674,19 +712,12 @@ function rotationView(model, say) {
   const move = () => {
     const at = Number(distance.value);
     const [exact, rounded] = [parts.scores.values, parts.rounded_scores.values];
-    const reach = [...exact, ...rounded].reduce((a, b) => Math.max(a, Math.abs(b)), 0) || 1;
     clocks.show({
       hands: [points(row(parts.exact, at)), points(row(parts.rounded, at))],
       title: say("pairs of the query at position {}", parts.start + at),
       wavelengths: parts.wavelengths.values,
     });
-    scores.show({
-      lines: [exact, rounded],
-      names: [say("score, exact angles"), say("score, float32 angles")],
-      ends: [say("distance {}", 0), String(exact.length - 1)],
-      at,
-      reach,
-    });
+    scores.mark(at);
     shown.textContent = String(at);
     const found = [exact, rounded].map((of) => number(of[at]));
     readout.textContent = say("distance {} · score {} · with float32 angles {}", at, ...found);
@@ -695,7 +726,16 @@ function rotationView(model, say) {
     const { start, ...arrays } = model.get("picture");
     parts = { start };
     for (const name in arrays) parts[name] = unpacked(arrays[name]);
-    distance.max = parts.exact.shape[0] - 1;
+    const lines = [parts.scores.values, parts.rounded_scores.values];
+    const [last, largest] = [lines[0].length - 1, (a, b) => Math.max(a, Math.abs(b))];
+    distance.max = last;
+    scores.show({
+      lines,
+      places: lines[0].map((_, i) => i / last),
+      names: [say("score, exact angles"), say("score, float32 angles")],
+      ends: [say("distance {}", 0), String(last)],
+      reach: lines.reduce((reach, line) => line.reduce(largest, reach), 0) || 1,
+    });
     move();
   };
   const stop = () => {
