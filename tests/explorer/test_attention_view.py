@@ -165,6 +165,27 @@ def test_stages_have_a_scale_around_zero_and_what_is_not_finite_is_grey(show: Sh
     assert pixels[1, 1].tolist() == [153, 153, 153]
 
 
+def test_a_weight_that_is_no_number_leaves_other_thumbnails_as_they_are(show: Show) -> None:
+    x = np.tile(np.eye(2) * 0.1, (2, 1, 1))
+    x[0, 0, 0] = np.nan
+    shown = show(rw.explorer.attention(rw.attention_stages(x, x, x)))
+    pixel = (
+        shown.page.locator(".heads canvas")
+        .nth(1)
+        .evaluate("canvas => [...canvas.getContext('2d').getImageData(0, 0, 1, 1).data]")
+    )
+    brightest = np.array(colormaps["cividis"](1.0)) * 255
+    assert np.abs(np.array(pixel) - brightest).max() < 6
+
+
+def test_a_scale_around_zero_has_no_logarithm(show: Show, vectors: NDArray[np.float64]) -> None:
+    shown = show(rw.explorer.attention(rw.attention_stages(*vectors)))
+    box = shown.page.get_by_label("logarithmic colours")
+    assert box.is_enabled()
+    shown.set("stage", "scores")
+    assert box.is_disabled()
+
+
 def test_a_sink_is_seen_among_more_keys_than_pixels(show: Show) -> None:
     weights = np.full((1000, 1500), 0.2 / 1499)
     weights[:, 777] = 0.8

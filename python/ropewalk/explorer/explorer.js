@@ -593,7 +593,7 @@ function attentionView(model, say) {
   });
   const drawThumbnails = () => {
     const small = unpacked(model.get("thumbnails"));
-    const reach = small.values.reduce((a, b) => Math.max(a, b), 0) || 1;
+    const reach = small.values.filter(Number.isFinite).reduce((a, b) => Math.max(a, b), 0) || 1;
     buttons.forEach((button, head) => {
       button.firstChild.replaceWith(painted(row(small, head), { reach, logarithmic }, 64));
     });
@@ -622,6 +622,7 @@ function attentionView(model, say) {
     logarithmic = colouring.checked;
     drawThumbnails();
     draw();
+    colouring.disabled = stage !== "weights"; // a scale around zero has no logarithm
   });
   const controls = [
     element("label", {}, say("logarithmic colours"), colouring),
