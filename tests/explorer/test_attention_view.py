@@ -323,6 +323,19 @@ def test_every_control_is_reached_by_the_tab_key(show: Show, vectors: NDArray[np
     assert len(reached - {0, 1, 2}) >= wanted
 
 
+def test_the_cursor_finds_its_key_again(show: Show, vectors: NDArray[np.float64]) -> None:
+    query, key, value = vectors
+    shown = show(
+        rw.explorer.attention(rw.attention_weights(query, key), tokens=TOKENS, value=value)
+    )
+    shown.page.locator(".map").focus()
+    shown.page.keyboard.press("End")
+    shown.set("stage", "output")
+    assert shown.readout.startswith("query 0 “猫” · feature 1 ")
+    shown.set("stage", "weights")
+    assert shown.readout.startswith("query 0 “猫” · key 4 “s” ")
+
+
 def test_the_page_follows_python(show: Show, vectors: NDArray[np.float64]) -> None:
     query, key, _ = vectors
     view = rw.explorer.attention(rw.attention_weights(query, key), tokens=TOKENS)

@@ -160,7 +160,7 @@ function id() {
 class HeatMap {
   constructor(name, say, moved) {
     this.moved = moved;
-    this.cell = [0, 0];
+    this.wanted = [0, 0]; // a cell, which a map of another size may not have
     this.hatch = id();
     this.svg = figure(name, { tabindex: 0, role: "application", class: "map" });
     this.svg.setAttribute("aria-roledescription", say("heat map, arrow keys move"));
@@ -235,12 +235,18 @@ class HeatMap {
       this.band,
       ...colourBar(left + this.width + 16, top, this.height, scale),
     );
-    this.move(...this.cell);
+    this.mark();
   }
 
   move(down, across) {
+    this.wanted = [down, across];
+    this.mark();
+    this.wanted = this.cell;
+  }
+
+  mark() {
     const [rows, columns] = this.values.shape;
-    this.cell = [Math.max(0, Math.min(rows - 1, down)), Math.max(0, Math.min(columns - 1, across))];
+    this.cell = this.wanted.map((at, way) => Math.max(0, Math.min(this.values.shape[way] - 1, at)));
     const high = this.height / rows;
     const broad = this.width / columns;
     const [x, y] = [this.corner[0] + this.cell[1] * broad, this.corner[1] + this.cell[0] * high];
@@ -616,13 +622,13 @@ function attentionView(model, say) {
       names: [say("query"), say(stage === "output" ? "feature" : "key")],
       scale: { reach: picture.reach, centred: stage !== "weights", logarithmic },
     });
+    colouring.disabled = stage !== "weights"; // a scale around zero has no logarithm
   };
   const colouring = element("input", { type: "checkbox" });
   colouring.addEventListener("input", () => {
     logarithmic = colouring.checked;
     drawThumbnails();
     draw();
-    colouring.disabled = stage !== "weights"; // a scale around zero has no logarithm
   });
   const controls = [
     element("label", {}, say("logarithmic colours"), colouring),
