@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from matplotlib import colormaps, image
 from numpy.typing import NDArray
+from playwright.sync_api import Locator
 from tests import reference
 from tests.explorer.conftest import Shown, numbers
 from traitlets import TraitError
@@ -276,6 +277,52 @@ def test_the_polygon_shows_values_outputs_and_the_weights_of_a_query(
     np.testing.assert_allclose(output[0], weights @ values, rtol=1e-5)
     hulls = page.locator("polygon").evaluate_all("all => all.map(x => x.points.length)")
     assert hulls[0] == len(reference.convex_hull(value[0].tolist()))
+
+
+def boxes(locator: Locator) -> NDArray[np.float64]:
+    """Left, top, right and bottom of all that are found."""
+    return np.array(
+        locator.evaluate_all(
+            """all => all.map((each) => {
+              const { left, top, right, bottom } = each.getBoundingClientRect();
+              return [left, top, right, bottom];
+            })"""
+        )
+    )
+
+
+def test_names_of_values_are_whole_and_apart(show: Show) -> None:
+    """Of two values in one place the first is named."""
+    value = [[0.0, 0.0], [1.0, 1.0], [0.0, 0.0], [1.0, 0.0]]
+    tokens = ["left " * 4, "right " * 4, "same place", "below"]
+    view = rw.explorer.attention(np.eye(4), tokens=tokens, value=value)
+    shown = show(view)
+    names = shown.page.locator(".token")
+    assert [text[0] for text in names.all_text_contents()] == ["l", "r", "b"]
+    figure = boxes(shown.page.locator("svg", has=names.first))[0]
+    for one in boxes(names):
+        assert (one[:2] >= figure[:2]).all()
+        assert (one[2:] <= figure[2:]).all()
+
+
+def test_labels_of_an_axis_are_whole_however_many(show: Show) -> None:
+    tokens = ["a"] * 600 + ["a long label"] * 400
+    shown = show(rw.explorer.attention(np.eye(1000), tokens=tokens))
+    figure = boxes(shown.page.locator(".map"))[0]
+    texts = boxes(shown.page.locator(".map text"))
+    assert (texts[:, :2] >= figure[:2]).all()
+    assert (texts[:, 2:] <= figure[2:]).all()
+
+
+def test_a_flat_map_has_a_scale_and_a_name_that_can_be_read(show: Show) -> None:
+    shown = show(rw.explorer.attention(np.full((1, 100), 0.01)))
+    figure = boxes(shown.page.locator(".map"))[0]
+    query = boxes(shown.page.locator(".map text", has_text="query"))[0]
+    assert query[3] <= figure[3]
+    image_right = boxes(shown.page.locator(".map image").first)[0, 2]
+    texts = boxes(shown.page.locator(".map text"))
+    high, low = texts[texts[:, 0] > image_right]
+    assert high[3] <= low[1] + 2  # a line is higher than its digits
 
 
 def test_the_output_is_made_of_the_weights_that_are_shown() -> None:

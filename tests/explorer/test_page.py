@@ -28,7 +28,7 @@ VIEWS: dict[str, Callable[[], View]] = {
     "attention": lambda: rw.explorer.attention(
         rw.attention_weights(np.eye(4), np.eye(4)),
         tokens=HOSTILE,
-        value=np.eye(4)[:, :2],
+        value=[[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]],
         title=MARKUP,
     ),
     "encoding": lambda: rw.explorer.encoding(range(8), 8, title=MARKUP),

@@ -180,30 +180,34 @@ class HeatMap {
     Object.assign(this, { values, rows, columns });
     const high = this.height / down;
     const broad = this.width / across;
-    const left = 26 + longest(rows, 14);
-    const labelWidth = longest(columns, 0);
-    const upright = labelWidth > broad - 4;
+    const rowLabels = ticks(rows, 13 / high);
+    const columnLabels = ticks(columns, 13 / broad);
+    const left = 26 + longest(rowLabels, 14);
+    const labelWidth = longest(columnLabels, 0);
+    const upright = labelWidth > broad * roundStep(13 / broad) - 4;
     const top = 26 + (upright ? labelWidth : 14);
     this.corner = [left, top];
-    const outer = [left + this.width + 86, top + this.height + 6];
+    const middle = top + this.height / 2;
+    const outer = [
+      left + this.width + 86,
+      Math.ceil(Math.max(top + this.height + 6, middle + breadth(names[0]) / 2 + 8)),
+    ];
     this.svg.setAttribute("viewBox", `0 0 ${outer.join(" ")}`);
     this.svg.style.flexBasis = `${outer[0]}px`;
     const texts = shape("g");
-    for (let i = 0; i < down; i += roundStep(13 / high)) {
+    for (const [i, text] of rowLabels) {
       const y = top + (i + 0.5) * high + 4;
-      texts.append(label(left - 5, y, short(rows[i]), { "text-anchor": "end" }));
+      texts.append(label(left - 5, y, text, { "text-anchor": "end" }));
     }
-    const wanted = upright ? 13 : labelWidth + 4;
-    for (let i = 0; i < across; i += roundStep(wanted / broad)) {
+    for (const [i, text] of columnLabels) {
       const x = left + (i + 0.5) * broad;
       const turned = { transform: `rotate(-90 ${x + 4} ${top - 5})` };
       texts.append(
         upright
-          ? label(x + 4, top - 5, short(columns[i]), turned)
-          : label(x, top - 5, short(columns[i]), { "text-anchor": "middle" }),
+          ? label(x + 4, top - 5, text, turned)
+          : label(x, top - 5, text, { "text-anchor": "middle" }),
       );
     }
-    const middle = top + this.height / 2;
     texts.append(
       label(left + this.width / 2, 14, names[1], { "text-anchor": "middle", "font-weight": 600 }),
       label(12, middle, names[0], {
@@ -290,17 +294,27 @@ const ruler = element("canvas").getContext("2d");
 ruler.font = `12px ${FONT}`;
 const LONGEST = 112; // label on an axis (pixels)
 
+function breadth(text) {
+  return ruler.measureText(text).width;
+}
+
 function short(text) {
-  if (ruler.measureText(text).width <= LONGEST) return text;
+  if (breadth(text) <= LONGEST) return text;
   const letters = Array.from(text).slice(0, LONGEST);
-  while (ruler.measureText(`${letters.join("")}…`).width > LONGEST) letters.pop();
+  while (breadth(`${letters.join("")}…`) > LONGEST) letters.pop();
   return `${letters.join("")}…`;
 }
 
-// The width that labels need, of many a part.
-function longest(texts, least) {
-  const widths = texts.slice(0, 512).map((text) => ruler.measureText(short(text)).width);
-  return Math.ceil(widths.reduce((a, b) => Math.max(a, b), least));
+// The labels of an axis that are drawn, each with its index: `least` apart.
+function ticks(texts, least) {
+  const step = roundStep(least);
+  const count = Math.ceil(texts.length / step);
+  return Array.from({ length: count }, (_, i) => [i * step, short(texts[i * step])]);
+}
+
+// The width that labels need.
+function longest(labels, least) {
+  return Math.ceil(labels.reduce((most, [, text]) => Math.max(most, breadth(text)), least));
 }
 
 // The smallest of 1, 2, 5, 10, 20 .. that is not below `least`.
@@ -321,7 +335,7 @@ function colourBar(x, y, height, scale) {
   const bar = painted({ shape: [64, 1], values }, scale, 64).toDataURL();
   return [
     shape("image", { x, y, width: 12, height, preserveAspectRatio: "none", href: bar }),
-    ...[1, 0.5, 0].map((place) =>
+    ...(height < 45 ? [1, 0] : [1, 0.5, 0]).map((place) =>
       label(x + 16, y + 8 + (1 - place) * (height - 8), number(at(place))),
     ),
   ];
@@ -481,8 +495,20 @@ class Polygons {
     const dots = (of, colour, r) =>
       of.map((p) => shape("circle", { cx: x(p), cy: y(p), r, fill: colour }));
     const largest = weights.reduce((a, b) => Math.max(a, b), 0) || 1;
-    const named = (p, text) =>
-      label(x(p) + 6, y(p) - 6, short(text), { stroke: "none", class: "token" });
+    const names = [];
+    const boxes = [];
+    const name = (p, token) => {
+      const text = short(token);
+      const leftwards = x(p) > 220; // from the middle on, or it would be cut
+      const at = leftwards ? x(p) - 6 - breadth(text) : x(p) + 6;
+      const box = [at, y(p) - 18, at + breadth(text), y(p) - 4];
+      const meets = (other) =>
+        [0, 1].every((way) => box[way] < other[way + 2] && other[way] < box[way + 2]);
+      if (boxes.some(meets)) return;
+      boxes.push(box);
+      names.push(label(at, y(p) - 6, text, { class: "token" }));
+    };
+    if (values.length <= 24) values.forEach((p, key) => name(p, keyTokens[key]));
     this.svg.setAttribute("viewBox", "0 0 440 430");
     this.svg.style.flexBasis = "440px";
     this.svg.replaceChildren(
@@ -504,7 +530,7 @@ class Polygons {
       ...dots(values, "var(--first)", 4),
       ...dots(outputs, "var(--second)", 3),
       ...dots([outputs[query]], "var(--second)", 6),
-      ...(values.length <= 24 ? values.map((p, key) => named(p, keyTokens[key])) : []),
+      ...names,
     );
   }
 }
