@@ -2,6 +2,7 @@
 
 import io
 import math
+import re
 from collections.abc import Callable
 from copy import copy
 from typing import Any
@@ -351,14 +352,91 @@ def test_arrow_keys_walk_the_map_and_the_notebook_does_not_hear_them(
     assert shown.page.evaluate("window.heard") == ["a"]
 
 
+def test_pages_and_corners_are_reached_by_keys(show: Show) -> None:
+    shown = show(rw.explorer.attention(np.full((30, 20), 0.05)))
+    shown.page.locator(".map").focus()
+    for key_name, cell in [
+        *(("PageDown", [10, 0]), ("End", [10, 19]), ("PageDown", [20, 19]), ("PageDown", [29, 19])),
+        *(("PageUp", [19, 19]), ("Home", [19, 0]), ("Control+End", [29, 19])),
+        ("Control+Home", [0, 0]),
+    ]:
+        shown.page.keyboard.press(key_name)
+        assert [int(x) for x in re.findall(r"(?:query|key) (\d+)", shown.readout)] == cell
+
+
+def test_the_map_is_described_by_its_readout(show: Show) -> None:
+    shown = show(rw.explorer.attention(np.eye(2)))
+    described = shown.page.locator(".map").get_attribute("aria-describedby")
+    assert shown.page.locator(f"#{described}").get_attribute("class") == "readout"
+
+
+def test_a_finger_on_the_map_scrolls_the_page(show: Show) -> None:
+    shown = show(rw.explorer.attention(np.eye(2)))
+    assert shown.page.locator(".map").evaluate("e => getComputedStyle(e).touchAction") == "pan-y"
+
+
+def test_cells_that_the_scale_has_not_are_explained(show: Show) -> None:
+    scores = np.array([[1.0, -np.inf], [np.nan, 1.0]])
+    weights = np.array([[1.0, 0.0], [0.5, 0.5]])
+    stages = rw.AttentionStages(scores, scores, scores, weights, scores[:, 0], weights)
+    shown = show(rw.explorer.attention(stages))
+    texts = shown.page.locator(".map")
+    assert (texts.text_content() or "").count("hatched: hidden, or 0") == 1
+    assert "grey" not in (texts.text_content() or "")
+    shown.set("stage", "scores")
+    assert "hatched: hidden · grey: not finite" in (texts.text_content() or "")
+    note = boxes(shown.page.locator(".map text", has_text="hatched"))[0]
+    figure = boxes(shown.page.locator(".map"))[0]
+    assert (note[2:] <= figure[2:]).all()
+    plain = rw.explorer.attention(np.full((2, 2), 0.5))
+    shown.mount(plain)
+    assert "hatched" not in (shown.page.locator(".map").nth(1).text_content() or "")
+
+
+def test_the_tab_key_reaches_one_head_and_the_arrow_keys_the_others(show: Show) -> None:
+    shown = show(rw.explorer.attention(np.full((144, 2, 2), 0.5)))
+    reachable = shown.page.locator(".heads [tabindex='0']")
+    assert shown.page.locator(".heads button").count() == 144
+    assert reachable.all_text_contents() == ["head 0"]
+    reachable.focus()
+    focused = shown.page.locator(".heads :focus")
+    for key_name, head in [
+        *(("ArrowLeft", 0), ("ArrowRight", 1), ("ArrowDown", 2), ("ArrowUp", 1)),
+        *(("End", 143), ("ArrowRight", 143), ("Home", 0)),
+    ]:
+        shown.page.keyboard.press(key_name)
+        assert focused.all_text_contents() == reachable.all_text_contents() == [f"head {head}"]
+    shown.page.keyboard.press("ArrowRight")
+    shown.page.keyboard.press("Enter")
+    shown.settle()
+    assert shown.view.head == 1
+
+
+def test_the_head_that_is_shown_is_in_sight(show: Show) -> None:
+    view = rw.explorer.attention(np.full((144, 2, 2), 0.5))
+    shown = show(view)
+    for view.head in (143, 0):
+        shown.update()
+        strip = boxes(shown.page.locator(".heads"))[0]
+        chosen = boxes(shown.page.locator(".heads [aria-pressed=true]"))[0]
+        assert strip[1] - 1 <= chosen[1]
+        assert chosen[3] <= strip[3] + 1
+
+
+def test_both_sides_of_the_window_have_their_names(show: Show) -> None:
+    shown = show(rw.explorer.attention(np.eye(2)))
+    for name in ("window: before", "window: after"):
+        assert shown.page.get_by_role("spinbutton", name=name).count() == 1
+
+
 def test_every_control_is_reached_by_the_tab_key(show: Show, vectors: NDArray[np.float64]) -> None:
     query, key, value = vectors
     view = rw.explorer.attention(
         rw.attention_weights(query, key), value=value, mask=np.ones(SHAPE, np.bool_)
     )
     shown = show(view)
-    wanted = shown.page.locator("button, input, select, [tabindex]").count()
-    assert wanted == 3 + 7 + 1 + 2  # heads, controls, the map, two buttons
+    wanted = shown.page.locator(":is(button, input, select, .map):not([tabindex='-1'])").count()
+    assert wanted == 1 + 7 + 1 + 2  # a head, controls, the map, two buttons
     reached = set()
     for _ in range(wanted + 2):
         shown.page.keyboard.press("Tab")

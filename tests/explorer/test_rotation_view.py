@@ -121,7 +121,11 @@ def test_pairs_turn_with_the_position(show: Show, vectors: NDArray[np.float64]) 
 def test_play_walks_on_and_stops(show: Show, vectors: NDArray[np.float64]) -> None:
     shown = show(rw.explorer.rotation(*vectors, count=20))
     play = shown.page.get_by_role("button", name="play")
+    outputs = shown.page.locator("output, .readout")
+    spoken = "all => all.filter((each) => each.getAttribute('aria-live') !== 'off').length"
+    assert outputs.evaluate_all(spoken) == 1
     play.click()
+    assert outputs.evaluate_all(spoken) == 0
     shown.page.wait_for_function(
         "Number(document.querySelector('input[type=range]').value) >= 3", polling=20
     )
@@ -130,6 +134,7 @@ def test_play_walks_on_and_stops(show: Show, vectors: NDArray[np.float64]) -> No
     shown.page.wait_for_timeout(250)
     assert shown.readout == stopped
     assert play.get_attribute("aria-pressed") == "false"
+    assert outputs.evaluate_all(spoken) == 1
 
 
 def test_of_very_many_scores_the_extremes_are_drawn_once(show: Show) -> None:

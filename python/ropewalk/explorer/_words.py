@@ -22,6 +22,9 @@ JAPANESE = {
     "{}, pairs 0 to {}": "{}、組 0 から {} まで",
     "pair {}: a turn in {} positions": "組 {}: {} 位置で一周",
     "heat map, arrow keys move": "ヒートマップ、矢印キーで移動",
+    "hatched: hidden": "斜線: マスクされている",
+    "hatched: hidden, or 0": "斜線: マスクされているか、0",
+    "grey: not finite": "灰色: 有限でない",
     # attention
     "Attention": "注意機構",
     "feature {}": "特徴 {}",
@@ -34,6 +37,7 @@ JAPANESE = {
     "causal": "因果マスク",
     "window: before": "窓: 前",
     "after": "後",
+    "window: after": "窓: 後",
     "mask": "マスク",
     "Values and outputs of attention": "注意機構のバリューと出力",
     "values": "バリュー",

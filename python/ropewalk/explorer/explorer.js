@@ -122,6 +122,11 @@ function reduced(matrix, most, centred) {
   return { shape: [down, across], values };
 }
 
+// The value of cells that are left out.
+function hidden(centred) {
+  return centred ? -Infinity : 0;
+}
+
 // Paints a matrix, one pixel a cell and at least `side` pixels large, so that cells keep their
 // edges; what is hidden is left transparent.
 function painted({ shape: [rows, columns], values }, { reach, centred, logarithmic }, side) {
@@ -134,9 +139,8 @@ function painted({ shape: [rows, columns], values }, { reach, centred, logarithm
   const context = small.getContext("2d");
   const image = context.createImageData(columns, rows);
   const pixels = new Uint32Array(image.data.buffer);
-  const hidden = centred ? -Infinity : 0;
   values.forEach((value, i) => {
-    if (value === hidden) return;
+    if (value === hidden(centred)) return;
     pixels[i] = Number.isFinite(value)
       ? table[Math.max(0, Math.min(255, Math.round(place(value) * 255)))]
       : NOT_FINITE;
@@ -158,12 +162,13 @@ function id() {
 // A heat map with a cursor, which the pointer and the arrow keys move. `moved(row, column)` is
 // called with the cell, which is kept when the pointer leaves.
 class HeatMap {
-  constructor(name, say, moved) {
-    this.moved = moved;
+  constructor(name, say, readout, moved) {
+    Object.assign(this, { say, moved });
     this.wanted = [0, 0]; // a cell, which a map of another size may not have
     this.hatch = id();
     this.svg = figure(name, { tabindex: 0, role: "application", class: "map" });
     this.svg.setAttribute("aria-roledescription", say("heat map, arrow keys move"));
+    this.svg.setAttribute("aria-describedby", readout.id);
     this.svg.addEventListener("pointermove", (event) => this.point(event));
     this.svg.addEventListener("pointerdown", (event) => this.point(event));
     this.svg.addEventListener("keydown", (event) => this.step(event));
@@ -188,9 +193,11 @@ class HeatMap {
     const top = 26 + (upright ? labelWidth : 14);
     this.corner = [left, top];
     const middle = top + this.height / 2;
+    const below = Math.ceil(Math.max(top + this.height, middle + breadth(names[0]) / 2) + 8);
+    const note = this.explained(values.values, scale);
     const outer = [
-      left + this.width + 86,
-      Math.ceil(Math.max(top + this.height + 6, middle + breadth(names[0]) / 2 + 8)),
+      Math.max(left + this.width + 86, Math.ceil(breadth(note)) + 12),
+      below + (note ? 18 : 0),
     ];
     this.svg.setAttribute("viewBox", `0 0 ${outer.join(" ")}`);
     this.svg.style.flexBasis = `${outer[0]}px`;
@@ -215,6 +222,7 @@ class HeatMap {
         "font-weight": 600,
         transform: `rotate(-90 12 ${middle})`,
       }),
+      label(6, below + 10, note, { fill: "var(--faint)" }),
     );
     const place = { x: left, y: top, width: this.width, height: this.height };
     const hatch = shape(
@@ -240,6 +248,17 @@ class HeatMap {
       ...colourBar(left + this.width + 16, top, this.height, scale),
     );
     this.mark();
+  }
+
+  // What a colour that the scale has not means, where there is one.
+  explained(values, { centred }) {
+    const out = hidden(centred);
+    const hatched = centred ? this.say("hatched: hidden") : this.say("hatched: hidden, or 0");
+    const grey = this.say("grey: not finite");
+    return [
+      ...(values.includes(out) ? [hatched] : []),
+      ...(values.some((v) => v !== out && !Number.isFinite(v)) ? [grey] : []),
+    ].join(" · ");
   }
 
   move(down, across) {
@@ -274,20 +293,25 @@ class HeatMap {
   }
 
   step(event) {
-    const ways = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
-    const [down, across] = this.cell;
-    if (event.key === "Home") this.move(down, 0);
-    else if (event.key === "End") this.move(down, Infinity);
-    else if (event.key in ways) {
-      this.move(down + ways[event.key][0], across + ways[event.key][1]);
-    } else return;
-    event.preventDefault();
-    event.stopPropagation(); // a notebook would go to another of its cells
+    const far = event.ctrlKey ? Infinity : 0;
+    const ways = {
+      ...{ ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] },
+      ...{ PageUp: [-10, 0], PageDown: [10, 0], Home: [-far, -Infinity], End: [far, Infinity] },
+    };
+    if (!(event.key in ways)) return;
+    taken(event);
+    this.move(...this.cell.map((at, way) => at + ways[event.key][way]));
   }
 
   get value() {
     return this.values.values[this.cell[0] * this.values.shape[1] + this.cell[1]];
   }
+}
+
+// Keeps an event from the page; a notebook would go to another of its cells.
+function taken(event) {
+  event.preventDefault();
+  event.stopPropagation();
 }
 
 const ruler = element("canvas").getContext("2d");
@@ -572,7 +596,7 @@ function select(model, trait, text, options) {
 
 function slider(model, trait, text, { min, max, step, logarithmic = false }) {
   const input = element("input", { type: "range", min, max, step });
-  const shown = element("output");
+  const shown = element("output", { "aria-live": "off" }); // the slider says it too
   const read = () =>
     logarithmic ? Number((10 ** Number(input.value)).toPrecision(2)) : Number(input.value);
   const write = (value) => {
@@ -598,17 +622,65 @@ function integer(model, trait, text, attributes, emptyAllowed) {
   return control(model, trait, text, input, read, write);
 }
 
+// All heads, small, and which of them is shown. The tab key reaches one, arrow keys the rest.
+class Heads {
+  constructor(model, say) {
+    this.model = model;
+    this.buttons = model.get("heads").map((name, head) => {
+      const button = element("button", { type: "button" }, element("canvas"), name);
+      button.addEventListener("click", () => model.set("head", head));
+      return button;
+    });
+    const group = { class: "heads", role: "group", "aria-label": say("heads") };
+    this.strip = element("div", group, ...this.buttons);
+    this.strip.addEventListener("keydown", (event) => this.step(event));
+  }
+
+  draw(logarithmic) {
+    const small = unpacked(this.model.get("thumbnails"));
+    const reach = small.values.filter(Number.isFinite).reduce((a, b) => Math.max(a, b), 0) || 1;
+    this.buttons.forEach((button, head) => {
+      button.firstChild.replaceWith(painted(row(small, head), { reach, logarithmic }, 64));
+    });
+  }
+
+  choose(head) {
+    if (head === this.head) return;
+    this.head = head;
+    this.buttons.forEach((button, i) => button.setAttribute("aria-pressed", i === head));
+    this.reach(head);
+    const [outer, inner] = [this.strip, this.buttons[head]].map((e) => e.getBoundingClientRect());
+    const above = Math.min(0, inner.top - outer.top);
+    this.strip.scrollTop += above || Math.max(0, inner.bottom - outer.bottom);
+  }
+
+  reach(head) {
+    this.buttons.forEach((button, i) => button.setAttribute("tabindex", i === head ? 0 : -1));
+  }
+
+  step(event) {
+    const [at, last] = [this.buttons.indexOf(event.target), this.buttons.length - 1];
+    const [back, on] = [Math.max(0, at - 1), Math.min(last, at + 1)];
+    const arrows = { ArrowUp: back, ArrowLeft: back, ArrowDown: on, ArrowRight: on };
+    const ways = { ...arrows, Home: 0, End: last };
+    if (!(event.key in ways)) return;
+    taken(event);
+    this.reach(ways[event.key]);
+    this.buttons[ways[event.key]].focus();
+  }
+}
+
 // Views: each returns its controls, its figures, and how to draw a picture.
 
 function attentionView(model, say) {
   const tokens = model.get("tokens").map(visible);
   const keys = model.get("key_tokens").map(visible);
-  const readout = element("p", { class: "readout", "aria-live": "polite" });
+  const readout = element("p", { class: "readout", "aria-live": "polite", id: id() });
   const polygons = new Polygons(say("Values and outputs of attention"), say);
   let stage; // of the numbers that are drawn: the model's may be ahead of them
   let plane;
   let logarithmic = false;
-  const map = new HeatMap(say("Attention"), say, (query, column) => {
+  const map = new HeatMap(say("Attention"), say, readout, (query, column) => {
     const across =
       stage === "output" ? say("feature {}", column) : say("key {} “{}”", column, keys[column]);
     const found = [say(stage), number(map.value)];
@@ -618,18 +690,8 @@ function attentionView(model, say) {
       polygons.show({ ...plane, weights, query, tokens, keyTokens: keys });
     }
   });
-  const buttons = model.get("heads").map((name, head) => {
-    const button = element("button", { type: "button" }, element("canvas"), name);
-    button.addEventListener("click", () => model.set("head", head));
-    return button;
-  });
-  const drawThumbnails = () => {
-    const small = unpacked(model.get("thumbnails"));
-    const reach = small.values.filter(Number.isFinite).reduce((a, b) => Math.max(a, b), 0) || 1;
-    buttons.forEach((button, head) => {
-      button.firstChild.replaceWith(painted(row(small, head), { reach, logarithmic }, 64));
-    });
-  };
+  const heads = new Heads(model, say);
+  const drawHeads = () => heads.draw(logarithmic);
   const draw = () => {
     const picture = model.get("picture");
     stage = picture.stage;
@@ -638,7 +700,7 @@ function attentionView(model, say) {
       plane = { weights: unpacked(weights) };
       for (const name in polygon) plane[name] = points(unpacked(polygon[name]));
     }
-    buttons.forEach((button, head) => button.setAttribute("aria-pressed", head === picture.head));
+    heads.choose(picture.head);
     const values = unpacked(picture.map);
     const features = Array.from({ length: values.shape[1] }, (_, i) => String(i));
     map.show({
@@ -653,7 +715,7 @@ function attentionView(model, say) {
   const colouring = element("input", { type: "checkbox" });
   colouring.addEventListener("input", () => {
     logarithmic = colouring.checked;
-    drawThumbnails();
+    drawHeads();
     draw();
   });
   const controls = [
@@ -665,28 +727,26 @@ function attentionView(model, say) {
     controls.push(
       checkbox(model, "causal", "causal"),
       integer(model, "left", "window: before", { min: 0 }, true),
-      integer(model, "right", "after", { min: 0 }, true),
+      integer(model, "right", "after", { min: 0, "aria-label": say("window: after") }, true),
     );
   }
   if (model.get("maskable")) controls.push(checkbox(model, "masked", "mask"));
   const figures = [map.svg];
   if (model.get("picture").plane) figures.push(polygons.svg);
-  const strip = element("div", { class: "heads", role: "group", "aria-label": say("heads") });
-  strip.append(...buttons);
-  drawThumbnails();
-  model.on("change:thumbnails", drawThumbnails);
-  return { controls, before: [strip], figures, after: [readout], draw };
+  drawHeads();
+  model.on("change:thumbnails", drawHeads);
+  return { controls, before: [heads.strip], figures, after: [readout], draw };
 }
 
 function encodingView(model, say) {
   const rows = model.get("rows");
-  const readout = element("p", { class: "readout", "aria-live": "polite" });
+  const readout = element("p", { class: "readout", "aria-live": "polite", id: id() });
   const wave = new Curves(say("Wave of a dimension"));
   const clocks = new Clocks(say("Hands of a position"), say);
   const places = model.get("places") && unpacked(model.get("places")).values;
   let table;
   let wavelengths;
-  const map = new HeatMap(say("Encoding"), say, (position, dimension) => {
+  const map = new HeatMap(say("Encoding"), say, readout, (position, dimension) => {
     const dim = table.shape[1];
     const column = rows.map((_, i) => table.values[i * dim + dimension]);
     const encoded = row(table, position).values;
@@ -734,11 +794,11 @@ function encodingView(model, say) {
 }
 
 function rotationView(model, say) {
-  const readout = element("p", { class: "readout", "aria-live": "polite" });
+  const readout = element("p", { class: "readout", "aria-live": "polite", id: id() });
   const clocks = new Clocks(say("Pairs of the query"), say);
   const scores = new Curves(say("Score against distance"));
   const distance = element("input", { type: "range", min: 0, step: 1, value: 0 });
-  const shown = element("output");
+  const shown = element("output", { "aria-live": "off" });
   const play = element("button", { type: "button", "aria-pressed": false }, say("play"));
   let parts;
   let timer;
@@ -774,12 +834,14 @@ function rotationView(model, say) {
   const stop = () => {
     clearInterval(timer);
     play.setAttribute("aria-pressed", false);
+    readout.setAttribute("aria-live", "polite");
   };
   distance.addEventListener("input", move);
   distance.addEventListener("keydown", (event) => event.stopPropagation());
   play.addEventListener("click", () => {
     if (play.getAttribute("aria-pressed") === "true") return stop();
     play.setAttribute("aria-pressed", true);
+    readout.setAttribute("aria-live", "off"); // it changes faster than it can be said
     timer = setInterval(() => {
       distance.value = (Number(distance.value) + 1) % parts.exact.shape[0];
       move();
@@ -811,7 +873,8 @@ function pictureOf(root, title, svgs) {
   for (const svg of svgs) {
     const { left, top, width, height } = svg.getBoundingClientRect();
     const copy = svg.cloneNode(true);
-    for (const name of ["style", "class", "tabindex"]) copy.removeAttribute(name);
+    const ofThePage = ["style", "class", "tabindex", "aria-describedby"];
+    ofThePage.forEach((name) => copy.removeAttribute(name));
     filled(copy, { x: left - area.left, y: top - area.top + head, width, height }, []);
     whole.append(copy);
   }
