@@ -225,7 +225,7 @@ def test_logarithmic_colours_tell_small_weights_apart(show: Show) -> None:
     assert np.abs(shown.colours((1, 5))[..., :3] - expected).max() < 6
 
 
-@pytest.mark.parametrize("control", ["head", "left", "right"])
+@pytest.mark.parametrize("control", ["head", "left", "right", "temperature"])
 def test_a_truth_is_no_integer(control: str) -> None:
     view = rw.explorer.attention(np.full((2, 3, 3), 1 / 3))
     before = getattr(view, control)
@@ -577,8 +577,9 @@ def test_bad_input_is_refused(
     [
         ("head", 1, "head must be from 0 to 0, got 1"),
         ("stage", "output", "stage must be one of 'weights', got 'output'"),
-        ("temperature", 0.0, "temperature must be positive and finite"),
-        ("left", -1, "left"),
+        ("temperature", 1e-306, "temperature must be a number from 1e-06 to 1000000.0, got 1e-306"),
+        ("left", -1, f"left must be an integer from 0 to {2**53}, got -1"),
+        ("right", 2**53 + 1, f"right must be an integer from 0 to {2**53}, got {2**53 + 1}"),
     ],
 )
 def test_a_control_refuses_what_it_cannot_show(name: str, value: object, message: str) -> None:

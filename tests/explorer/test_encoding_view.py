@@ -154,7 +154,12 @@ def test_bad_input_is_refused(
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("schedule", "none"), ("factor", 0.5), ("dim", 7), ("base", -1.0)]
+    ("name", "value"),
+    [
+        ("schedule", "none"),
+        *(("factor", 0.5), ("factor", True)),
+        *(("dim", 7), ("dim", True), ("base", -1.0), ("base", True)),
+    ],
 )
 def test_a_control_refuses_what_it_cannot_show(name: str, value: object) -> None:
     view = rw.explorer.encoding(POSITIONS, 8)

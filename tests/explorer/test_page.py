@@ -16,6 +16,7 @@ from tests.conftest import RunPython
 from tests.data import luminance
 from tests.explorer.conftest import Shown, numbers
 from tests.refusals import exactly
+from traitlets import TraitError
 
 import ropewalk as rw
 from ropewalk.explorer._view import HERE, MODULE, STYLE, View
@@ -363,3 +364,16 @@ def test_every_text_of_the_page_has_a_japanese_one() -> None:
 def test_the_language_is_english_or_japanese() -> None:
     with pytest.raises(ValueError, match="lang must be one of 'en', 'ja', got 'fr'"):
         rw.explorer.encoding(range(5), 8, lang="fr")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("view", "control"),
+    [
+        *(("attention", control) for control in ("head", "left", "right", "temperature")),
+        *(("encoding", control) for control in ("dim", "base", "factor")),
+        ("rotation", "start"),
+    ],
+)
+def test_no_number_is_too_large_to_be_refused_by_name(view: str, control: str) -> None:
+    with pytest.raises(TraitError, match=f"^{control} must be"):
+        setattr(VIEWS[view](), control, 10**5000)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,10 +14,14 @@ from numpy.typing import ArrayLike, NDArray
 from ropewalk import AttentionStages, _arrays, _options, attention_stages
 from ropewalk._attention_problem import checked_mask, checked_weights
 from ropewalk._options import Lang
-from ropewalk.explorer._view import LARGEST_SIDE, Picture, View, packed
+from ropewalk.explorer._view import LARGEST_SIDE, Checked, Picture, View, packed
 from ropewalk.geometry import convex_hull
 
 THUMBNAIL = 32  # most cells along the side of a thumbnail
+
+_side = partial(_options.integer_between, smallest=0, largest=_options.LARGEST_POSITION)
+# Beyond them, logits that are finite have a quotient that is not.
+_temperature = partial(_options.number_between, smallest=1e-6, largest=1e6)
 
 
 class AttentionView(View):
@@ -31,21 +36,21 @@ class AttentionView(View):
     causal, masked : bool
         Whether keys after the query, and those the given mask hides, are masked.
     left, right : int or None
-        The window: how many keys before and after a query it sees; None is all.
+        The window: how many keys before and after a query it sees, up to 2**53; None is all.
     temperature : float
-        What the logits are divided by.
+        What the logits are divided by, from 1e-6 to 1e6.
     tokens, key_tokens : list of str
         The queries and the keys.
     """
 
-    head = traitlets.Int(0).tag(sync=True)
+    head = Checked(_options.integer, 0).tag(sync=True)
     stage = traitlets.Unicode("weights").tag(sync=True)
     stages = traitlets.List(traitlets.Unicode(), read_only=True).tag(sync=True)
     causal = traitlets.Bool(False).tag(sync=True)
-    left = traitlets.Int(None, min=0, allow_none=True).tag(sync=True)
-    right = traitlets.Int(None, min=0, allow_none=True).tag(sync=True)
+    left = Checked(_side, None, allow_none=True).tag(sync=True)
+    right = Checked(_side, None, allow_none=True).tag(sync=True)
     masked = traitlets.Bool(False).tag(sync=True)
-    temperature = traitlets.Float(1.0).tag(sync=True)
+    temperature = Checked(_temperature, 1.0).tag(sync=True)
     tokens = traitlets.List(traitlets.Unicode(), read_only=True).tag(sync=True)
     key_tokens = traitlets.List(traitlets.Unicode(), read_only=True).tag(sync=True)
     heads = traitlets.List(traitlets.Unicode(), read_only=True).tag(sync=True)
@@ -85,7 +90,7 @@ class AttentionView(View):
     @traitlets.validate("head")
     def _valid_head(self, proposal: Any) -> int:
         head: int = proposal["value"]
-        if isinstance(head, bool) or not 0 <= head < len(self.heads):
+        if not 0 <= head < len(self.heads):
             msg = f"head must be from 0 to {len(self.heads) - 1}, got {head}"
             raise traitlets.TraitError(msg)
         return head
@@ -101,22 +106,11 @@ class AttentionView(View):
     @traitlets.validate("causal", "left", "right")
     def _valid_place(self, proposal: Any) -> Any:
         value = proposal["value"]
-        if isinstance(value, bool) and proposal["trait"].name != "causal":
-            msg = f"{proposal['trait'].name} must be an integer or None, got {value}"
-            raise traitlets.TraitError(msg)
         if value is not None and value is not False and not self.placed:
             queries, keys = len(self.tokens), len(self.key_tokens)
             msg = f"{proposal['trait'].name} needs offset {_options.which_offset(queries, keys)}"
             raise traitlets.TraitError(msg)
         return value
-
-    @traitlets.validate("temperature")
-    def _valid_temperature(self, proposal: Any) -> float:
-        temperature: float = proposal["value"]
-        if not 0 < temperature < np.inf:
-            msg = f"temperature must be positive and finite, got {temperature}"
-            raise traitlets.TraitError(msg)
-        return temperature
 
     def _answers(self) -> Mapping[str, Sequence[object]]:
         return {"head": range(len(self.heads)), "stage": self.stages}

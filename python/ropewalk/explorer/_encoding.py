@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,11 +12,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from ropewalk import _arrays, _options, frequencies, sinusoidal_encoding
 from ropewalk._options import Lang
-from ropewalk.explorer._view import LARGEST_SIDE, Picture, View, packed
+from ropewalk.explorer._view import LARGEST_SIDE, Checked, Picture, View, packed
 from ropewalk.frequencies import Frequencies
 
 SCHEDULES = ("standard", "linear", "ntk", "yarn")
 CONTROLS = ("dim", "base", "schedule", "factor")
+
+_dim = partial(_options.even_dim, smallest=4, largest=LARGEST_SIDE)
+_factor = partial(_options.number_between, smallest=1.0, largest=1e9)
 
 
 class EncodingView(View):
@@ -33,10 +37,10 @@ class EncodingView(View):
         By how much, from 1 to 1e9; the standard schedule has none.
     """
 
-    dim = traitlets.Int(4, min=4, max=LARGEST_SIDE).tag(sync=True)
-    base = traitlets.Float(10000.0).tag(sync=True)
+    dim = Checked(lambda _, dim: _dim(dim), 4).tag(sync=True)
+    base = Checked(_options.positive_number, 10000.0).tag(sync=True)
     schedule = traitlets.Enum(SCHEDULES, "standard").tag(sync=True)
-    factor = traitlets.Float(8.0, min=1.0, max=1e9).tag(sync=True)
+    factor = Checked(_factor, 8.0).tag(sync=True)
     rows = traitlets.List(traitlets.Unicode(), read_only=True).tag(sync=True)
     places = traitlets.Dict(allow_none=True, read_only=True).tag(sync=True)
 
@@ -80,30 +84,6 @@ class EncodingView(View):
             self._drawn = before
             raise traitlets.TraitError(str(error)) from None
         self._drawn = self._controls()
-
-    @traitlets.validate("dim")
-    def _valid_dim(self, proposal: Any) -> int:
-        dim: int = proposal["value"]
-        if dim % 2:
-            msg = f"dim must be even, got {dim}"
-            raise traitlets.TraitError(msg)
-        return dim
-
-    @traitlets.validate("base")
-    def _valid_base(self, proposal: Any) -> float:
-        base: float = proposal["value"]
-        if not 0 < base < np.inf:
-            msg = f"base must be positive and finite, got {base}"
-            raise traitlets.TraitError(msg)
-        return base
-
-    @traitlets.validate("factor")
-    def _valid_factor(self, proposal: Any) -> float:
-        factor: float = proposal["value"]
-        if np.isnan(factor):
-            msg = f"factor must be from 1 to 1e9, got {factor}"
-            raise traitlets.TraitError(msg)
-        return factor
 
     def _answers(self) -> Mapping[str, Sequence[object]]:
         return {"schedule": [schedule for schedule in SCHEDULES if self._suits(schedule)]}
@@ -213,14 +193,14 @@ def encoding(
     if at.ndim != 1 or not 1 <= at.size <= LARGEST_SIDE:
         msg = f"positions must have shape (positions,), 1 to {LARGEST_SIDE} of them, got {at.shape}"
         raise ValueError(msg)
-    width = _options.even_dim(dim, 4, LARGEST_SIDE)
+    width = _dim(dim)
     _options.choice("schedule", schedule, SCHEDULES)
     return EncodingView(
         at,
         width,
         base=_options.positive_number("base", base),
         schedule=schedule,
-        factor=_options.number_between("factor", factor, 1.0, 1e9),
+        factor=_factor("factor", factor),
         trained_length=_options.context_length("trained_length", trained_length),
         title=title,
         lang=lang,

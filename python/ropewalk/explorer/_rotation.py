@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
-import traitlets
 from numpy.typing import ArrayLike, NDArray
 
 from ropewalk import _arrays, _options, rotary_tables, rotate_by
 from ropewalk._embedding import scaled_to_one
 from ropewalk._options import Lang, Pairing
 from ropewalk._pairing import pair_slices
-from ropewalk.explorer._view import Picture, View, packed
+from ropewalk.explorer._view import Checked, Picture, View, packed
 from ropewalk.frequencies import Frequencies
 from ropewalk.frequencies._given import of_features
 
 LARGEST = 2**22  # most numbers of the turned query that a page is sent
+
+_start = partial(_options.integer_between, smallest=-(2**52), largest=2**52)
 
 
 class RotationView(View):
@@ -29,7 +31,7 @@ class RotationView(View):
         Position of the key, and the first of the query (tokens).
     """
 
-    start = traitlets.Int().tag(sync=True)
+    start = Checked(_start, 0).tag(sync=True)
 
     def __init__(
         self,
@@ -50,14 +52,6 @@ class RotationView(View):
         self._frequencies, self._pairing = frequencies, pairing
         self._draw()
         self.observe(self._draw, ["start"])
-
-    @traitlets.validate("start")
-    def _valid_start(self, proposal: traitlets.Bunch) -> int:
-        start: int = proposal["value"]
-        if abs(start) > 2**52:
-            msg = f"start must be from -2**52 to 2**52, got {start}"
-            raise traitlets.TraitError(msg)
-        return start
 
     def _turned(self, angles: Literal["exact", "float32"]) -> tuple[NDArray[np.float64], ...]:
         """Return the query at all positions, and its scores with the key at the first."""
@@ -171,12 +165,11 @@ def rotation(
     _options.is_interleaved(pairing)
     chosen = of_features("query", dims[0], base, frequencies)
     positions = _options.integer_between("count", count, 2, LARGEST // dims[0])
-    first = _options.integer_between("start", start, -(2**52), 2**52)
     return RotationView(
         vectors[0],
         vectors[1],
         positions,
-        start=first,
+        start=_start("start", start),
         frequencies=chosen,
         pairing=pairing,
         title=title,

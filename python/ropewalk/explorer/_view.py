@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from abc import abstractmethod
 from base64 import b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from html import escape
 from itertools import product
@@ -29,6 +29,22 @@ STYLE = (HERE / "explorer.css").read_text(encoding="utf-8")
 LARGEST_SIDE = 4096  # of a heat map (cells)
 
 Picture = dict[str, Any]  # what is drawn: numbers, texts, and arrays as `packed` returns them
+
+
+class Checked(traitlets.TraitType[Any, Any]):
+    """A trait that takes what an argument of a function does, and refuses the rest in its words."""
+
+    def __init__(
+        self, check: Callable[[str, object], object], default: object, *, allow_none: bool = False
+    ) -> None:
+        super().__init__(default, allow_none=allow_none)
+        self._check = check
+
+    def validate(self, _obj: object, value: object) -> object:
+        try:
+            return self._check(str(self.name), value)
+        except (TypeError, ValueError) as error:
+            raise traitlets.TraitError(str(error)) from None
 
 
 class View(anywidget.AnyWidget):
