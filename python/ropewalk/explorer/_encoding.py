@@ -138,7 +138,8 @@ def encoding(
     Parameters
     ----------
     positions : array_like or range of shape (positions,)
-        The rows (tokens), 1 to 4096; fractional and negative ones too.
+        The rows (tokens), 1 to 4096, finite and at most 2**53 in size; fractional and negative
+        ones too.
     dim : int
         Width of the encoding, even, from 4 to 4096.
     base : float, default 10000.0
@@ -189,14 +190,14 @@ def encoding(
     if isinstance(positions, range) and len(positions[: LARGEST_SIDE + 1]) > LARGEST_SIDE:
         msg = f"positions must be at most {LARGEST_SIDE} in number, got {positions}"
         raise ValueError(msg)
-    at = _arrays.data("positions", positions).astype(np.float64)
-    if at.ndim != 1 or not 1 <= at.size <= LARGEST_SIDE:
-        msg = f"positions must have shape (positions,), 1 to {LARGEST_SIDE} of them, got {at.shape}"
+    rows, shape = _arrays.positions("positions", positions)
+    if len(shape) != 1 or not 1 <= shape[0] <= LARGEST_SIDE:
+        msg = f"positions must have shape (positions,), 1 to {LARGEST_SIDE} of them, got {shape}"
         raise ValueError(msg)
     width = _dim(dim)
     _options.choice("schedule", schedule, SCHEDULES)
     return EncodingView(
-        at,
+        _arrays.listed(rows).astype(np.float64),
         width,
         base=_options.positive_number("base", base),
         schedule=schedule,
