@@ -173,7 +173,8 @@ def encoding(
 
     Notes
     -----
-    Every number is that of `ropewalk.sinusoidal_encoding`, rounded to float32 for the page.
+    Positions go down, where those of `ropewalk.plot.heatmap` go across. Every number is that of
+    `ropewalk.sinusoidal_encoding`, rounded to float32 for the page.
 
     References
     ----------
