@@ -67,7 +67,7 @@ class AttentionView(View):
         value: NDArray[np.float64] | None,
         mask: NDArray[np.bool_] | None,
         offset: int | None,
-        title: str,
+        title: str | None,
         lang: Lang,
     ) -> None:
         super().__init__("attention", title, lang)
@@ -203,7 +203,7 @@ def attention(
     value: ArrayLike | None = None,
     mask: ArrayLike | None = None,
     offset: int | None = None,
-    title: str = "Attention",
+    title: str | None = None,
     lang: Lang = "en",
 ) -> AttentionView:
     """Explore attention weights: all heads small, one large, tokens beside it.
@@ -230,10 +230,10 @@ def attention(
     offset : int, optional
         Position of the first query minus that of the first key, as in `ropewalk.attention`. 0 where
         both lengths are equal; where they differ, causal masks and windows need it.
-    title : str, default "Attention"
-        What stands above the view.
+    title : str, optional
+        What stands above the view; "Attention" unless given.
     lang : {"en", "ja"}, default "en"
-        Language of the words, and of the title unless given.
+        Language of the words, and of the title unless one is given.
 
     Returns
     -------

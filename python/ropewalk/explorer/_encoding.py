@@ -53,7 +53,7 @@ class EncodingView(View):
         schedule: str,
         factor: float,
         trained_length: int,
-        title: str,
+        title: str | None,
         lang: Lang,
     ) -> None:
         super().__init__(
@@ -127,7 +127,7 @@ def encoding(
     schedule: str = "standard",
     factor: float = 8.0,
     trained_length: int = 2048,
-    title: str = "Sinusoidal encoding",
+    title: str | None = None,
     lang: Lang = "en",
 ) -> EncodingView:
     """Explore the sinusoidal encoding: heat map, waves and clock hands.
@@ -150,10 +150,10 @@ def encoding(
         Its factor, from 1 to 1e9; the standard schedule has none.
     trained_length : int, default 2048
         Context length (tokens) that "yarn" stretches.
-    title : str, default "Sinusoidal encoding"
-        What stands above the view.
+    title : str, optional
+        What stands above the view; "Sinusoidal encoding" unless given.
     lang : {"en", "ja"}, default "en"
-        Language of the words, and of the title unless given.
+        Language of the words, and of the title unless one is given.
 
     Returns
     -------

@@ -42,7 +42,7 @@ class RotationView(View):
         start: int,
         frequencies: Frequencies,
         pairing: Pairing,
-        title: str,
+        title: str | None,
         lang: Lang,
     ) -> None:
         super().__init__("rotation", title, lang, start=start)
@@ -93,7 +93,7 @@ def rotation(
     base: float | None = None,
     frequencies: Frequencies | None = None,
     pairing: Pairing = "interleaved",
-    title: str = "Rotary position embedding",
+    title: str | None = None,
     lang: Lang = "en",
 ) -> RotationView:
     """Explore rotation (RoPE): pairs as clock hands, and the score against distance.
@@ -116,10 +116,10 @@ def rotation(
         Another schedule of one axis, from `ropewalk.frequencies`.
     pairing : {"interleaved", "half"}, default "interleaved"
         Which features form a pair, as in `ropewalk.rotate`.
-    title : str, default "Rotary position embedding"
-        What stands above the view.
+    title : str, optional
+        What stands above the view; "Rotary position embedding" unless given.
     lang : {"en", "ja"}, default "en"
-        Language of the words, and of the title unless given.
+        Language of the words, and of the title unless one is given.
 
     Returns
     -------

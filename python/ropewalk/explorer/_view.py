@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from abc import abstractmethod
 from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
@@ -67,22 +68,24 @@ class View(anywidget.AnyWidget):
     words = traitlets.Dict(read_only=True).tag(sync=True)
     picture = traitlets.Dict(read_only=True).tag(sync=True)
 
-    def __init__(self, view: str, title: str, lang: Lang, **controls: object) -> None:
-        if not isinstance(title, str):  # what a type checker would have said
+    def __init__(self, view: str, title: str | None, lang: Lang, **controls: object) -> None:
+        if not isinstance(title, str | None):  # what a type checker would have said
             msg = f"title must be a string, got {title!r}"  # type: ignore[unreachable]
             raise TypeError(msg)
+        if title is not None and re.search("[\ud800-\udfff]", title):
+            msg = f"title must hold whole characters, got {title!r}"
+            raise ValueError(msg)
         _options.choice("lang", lang, LANGUAGES)
-        words, titles = (JAPANESE, TITLES) if lang == "ja" else ({}, {})
         super().__init__(**controls)
         self.set_trait("view", view)
-        self.set_trait("title", titles.get(title, title))
-        self._given_title = title
+        self.set_trait("title", TITLES[view][lang] if title is None else title)
+        self._shown_title = TITLES[view]["en"] if title is None else title
         self.set_trait("lang", lang)
-        self.set_trait("words", words)
+        self.set_trait("words", JAPANESE if lang == "ja" else {})
 
     def __repr__(self) -> str:
         # The same in every run of a notebook, and in every language.
-        return f"{type(self).__name__}({self._given_title!r})"
+        return f"{type(self).__name__}({self._shown_title!r})"
 
     @abstractmethod
     def _picture(self, at: Mapping[str, Any]) -> Picture:

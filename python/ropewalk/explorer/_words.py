@@ -1,14 +1,14 @@
-"""What views say, in Japanese: the words of the page by the English ones that stand in it."""
+"""What views say: their titles, and in Japanese the words of the page by the English ones in it."""
 
 from __future__ import annotations
 
 from ropewalk._japanese import WORDS
 
-# Of the titles that views have unless given.
+# Of views, unless one is given.
 TITLES = {
-    "Attention": "注意機構",
-    "Sinusoidal encoding": "正弦波位置符号",
-    "Rotary position embedding": "回転位置埋め込み (RoPE)",
+    "attention": {"en": "Attention", "ja": "注意機構"},
+    "encoding": {"en": "Sinusoidal encoding", "ja": "正弦波位置符号"},
+    "rotation": {"en": "Rotary position embedding", "ja": "回転位置埋め込み (RoPE)"},
 }
 
 JAPANESE = {
