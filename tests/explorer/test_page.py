@@ -223,6 +223,12 @@ def test_a_title_that_is_given_is_not_translated() -> None:
     assert view.title == "Attention"
 
 
+def test_a_page_is_saved_whatever_the_case_of_its_ending(tmp_path: Path) -> None:
+    view = VIEWS["rotation"]()
+    view.save(tmp_path / "view.HTML")
+    assert (tmp_path / "view.HTML").read_text(encoding="utf-8") == view.html()
+
+
 @pytest.mark.parametrize("name", ["view.svg", "view.htm", "html"])
 def test_a_page_is_saved_as_html_alone(tmp_path: Path, name: str) -> None:
     with pytest.raises(ValueError, match=rf"path must end in \.html .* got '{name}'"):

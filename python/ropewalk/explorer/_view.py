@@ -154,7 +154,7 @@ body {{ margin: 1rem; background: light-dark(#ffffff, #14181d); }}
         Parameters
         ----------
         path : path-like
-            Of the file; its name ends in ``.html``.
+            Of the file; its name ends in ``.html``, in letters of either case.
 
         Raises
         ------
@@ -172,7 +172,7 @@ body {{ margin: 1rem; background: light-dark(#ffffff, #14181d); }}
         except TypeError:
             msg = f"path must be a string or a path, got {path!r}"
             raise TypeError(msg) from None
-        if target.suffix != ".html":
+        if target.suffix.lower() != ".html":
             msg = f"path must end in .html (SVG and PNG are saved in the view), got {target.name!r}"
             raise ValueError(msg)
         _files.write(target, self.html().encode())
