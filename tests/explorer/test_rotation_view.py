@@ -104,6 +104,12 @@ def test_the_position_is_that_of_the_hands_while_python_is_busy(
     assert "at position 3" in (shown.page.locator(".figures").text_content() or "")
 
 
+def test_the_field_of_the_first_position_shows_all_its_digits(show: Show) -> None:
+    shown = show(rw.explorer.rotation(ONES, ONES, start=-(2**52)))
+    field = shown.control("first position")
+    assert field.evaluate("input => input.scrollWidth <= input.clientWidth")
+
+
 def test_pairs_turn_with_the_position(show: Show, vectors: NDArray[np.float64]) -> None:
     shown = show(rw.explorer.rotation(*vectors, count=20))
     walk(shown, 5)

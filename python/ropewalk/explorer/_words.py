@@ -17,7 +17,7 @@ JAPANESE = {
     "save SVG": "SVG を保存",
     "save PNG": "PNG を保存",
     "A saved page: what is greyed out needs Python.": (
-        "保存したページです。灰色の操作には Python が必要です。"
+        "保存したページです。灰色の項目を変えるには Python が必要です。"
     ),
     "{}, pairs 0 to {}": "{}、組 0 から {} まで",
     "pair {}: a turn in {} positions": "組 {}: {} 位置で一周",
@@ -31,7 +31,7 @@ JAPANESE = {
     "key {} “{}”": "キー {} 「{}」",
     "query {} “{}” · {} · {} {}": "クエリ {} 「{}」 · {} · {} {}",
     "heads": "ヘッド",
-    "logarithmic colours": "対数の色分け",
+    "logarithmic colours": "色を対数目盛にする",
     "stage": "段階",
     "temperature": "温度",
     "causal": "因果マスク",
@@ -41,7 +41,7 @@ JAPANESE = {
     "mask": "マスク",
     "Values and outputs of attention": "注意機構のバリューと出力",
     "values": "バリュー",
-    "outputs, of query {} in bold": "出力 (クエリ {} は太く)",
+    "outputs, of query {} large": "出力 (クエリ {} は大きく)",
     # encoding
     "Encoding": "位置符号",
     "position": "位置",
@@ -62,8 +62,8 @@ JAPANESE = {
     "Pairs of the query": "クエリの組",
     "pairs of the query at position {}": "位置 {} でのクエリの組",
     "Score against distance": "距離とスコア",
-    "score, exact angles": "スコア、正確な角度",
-    "score, float32 angles": "スコア、float32 の角度",
+    "score, exact angles": "スコア (正確な角度)",
+    "score, float32 angles": "スコア (float32 の角度)",
     "distance": "距離",
     "distance {}": "距離 {}",
     "distance {} · score {} · with float32 angles {}": (

@@ -537,7 +537,7 @@ class Polygons {
     this.svg.style.flexBasis = "440px";
     this.svg.replaceChildren(
       label(4, 18, this.say("values"), { fill: "var(--first)", "font-weight": 600 }),
-      label(80, 18, this.say("outputs, of query {} in bold", short(tokens[query])), {
+      label(80, 18, this.say("outputs, of query {} large", short(tokens[query])), {
         fill: "var(--second)",
         "font-weight": 600,
       }),
@@ -851,7 +851,7 @@ function rotationView(model, say) {
   const controls = [
     element("label", {}, element("span", {}, say("distance")), distance, shown),
     play,
-    integer(model, "start", "first position", { min: -largest, max: largest }, false),
+    integer(model, "start", "first position", { min: -largest, max: largest, class: "position" }, false),
   ];
   return { controls, before: [], figures: [scores.svg, clocks.svg], after: [readout], draw, stop };
 }
