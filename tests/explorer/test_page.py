@@ -285,6 +285,32 @@ def test_a_view_is_saved_as_svg(show: Show, tmp_path: Path, name: str, scheme: A
     assert (drawn[2, 2, :3].max() < 0.5) == (scheme == "dark")  # the ground
 
 
+def test_a_saved_picture_of_attention_says_what_it_shows(show: Show, tmp_path: Path) -> None:
+    weights = rw.attention_weights(np.ones((2, 4, 3)), np.ones((2, 4, 3)))
+    view = rw.explorer.attention(weights, title="Model", mask=np.tri(4, dtype=np.bool_))
+    shown = show(view)
+
+    def said() -> list[str]:
+        root = ET.parse(saved_picture(shown.page, "save SVG", tmp_path)).getroot()
+        texts = ["".join(text.itertext()) for text in root.findall("{*}text")]
+        assert root.get("aria-label") == " · ".join(texts)
+        return texts
+
+    assert said() == ["Model", "head 0 · weights"]
+    view.set_state({"head": 1, "causal": True, "left": 2, "right": 0, "masked": True})
+    view.temperature = 0.5
+    shown.update()
+    shown.page.get_by_label("logarithmic colours").check()
+    assert said() == [
+        "Model",
+        "head 1 · weights · causal · window: before 2 · window: after 0 · mask · temperature 0.5 · "
+        "logarithmic colours",
+    ]
+    shown.python_is_busy()
+    shown.control("causal").uncheck()
+    assert " · causal · " in said()[1]
+
+
 def screenshot(page: Page, folder: Path) -> Path:
     path = folder / "screenshot.png"
     page.screenshot(path=path)

@@ -17,6 +17,7 @@ from ropewalk._options import Lang
 from ropewalk.explorer._view import LARGEST_SIDE, Checked, Picture, View, packed
 from ropewalk.geometry import convex_hull
 
+SWITCHES = ("causal", "left", "right", "masked", "temperature")
 THUMBNAIL = 32  # most cells along the side of a thumbnail
 
 _side = partial(_options.integer_between, smallest=0, largest=_options.LARGEST_POSITION)
@@ -84,7 +85,7 @@ class AttentionView(View):
         self.set_trait("maskable", mask is not None)
         self.set_trait("stages", list(self._computed()))
         self._refresh()
-        self.observe(self._refresh, ["causal", "left", "right", "masked", "temperature"])
+        self.observe(self._refresh, SWITCHES)
         self.observe(self._draw, ["head", "stage"])
 
     @traitlets.validate("head")
@@ -176,6 +177,7 @@ class AttentionView(View):
         picture = {
             "head": head,
             "stage": stage,
+            **{name: getattr(self, name) for name in SWITCHES},
             "map": packed(shown[head]),
             "reach": float(sizes.max(initial=0.0)) or 1.0,
         }

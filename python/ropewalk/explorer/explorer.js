@@ -690,6 +690,7 @@ function attentionView(model, say) {
       polygons.show({ ...plane, weights, query, tokens, keyTokens: keys });
     }
   });
+  const names = model.get("heads");
   const heads = new Heads(model, say);
   const drawHeads = () => heads.draw(logarithmic);
   const draw = () => {
@@ -711,6 +712,20 @@ function attentionView(model, say) {
       scale: { reach: picture.reach, centred: stage !== "weights", logarithmic },
     });
     colouring.disabled = stage !== "weights"; // a scale around zero has no logarithm
+  };
+  const caption = () => {
+    const { head, stage, causal, left, right, masked, temperature } = model.get("picture");
+    const isLogarithmic = logarithmic && !colouring.disabled;
+    return [
+      ...(names.length > 1 ? [names[head]] : []),
+      say(stage),
+      ...(causal ? [say("causal")] : []),
+      ...(left === null ? [] : [`${say("window: before")} ${left}`]),
+      ...(right === null ? [] : [`${say("window: after")} ${right}`]),
+      ...(masked ? [say("mask")] : []),
+      ...(temperature === 1 ? [] : [`${say("temperature")} ${number(temperature)}`]),
+      ...(isLogarithmic ? [say("logarithmic colours")] : []),
+    ].join(" · ");
   };
   const colouring = element("input", { type: "checkbox" });
   colouring.addEventListener("input", () => {
@@ -735,7 +750,7 @@ function attentionView(model, say) {
   if (model.get("picture").plane) figures.push(polygons.svg);
   drawHeads();
   model.on("change:thumbnails", drawHeads);
-  return { controls, before: [heads.strip], figures, after: [readout], draw };
+  return { controls, before: [heads.strip], figures, after: [readout], draw, caption };
 }
 
 function encodingView(model, say) {
@@ -860,15 +875,17 @@ const VIEWS = { attention: attentionView, encoding: encodingView, rotation: rota
 
 // Pictures
 
-// Returns all figures as one SVG text, placed as they are on the screen, in the colours of now.
-function pictureOf(root, title, svgs) {
+// Returns all figures as one SVG text, placed as they are on the screen, in the colours of now,
+// under lines of text, the first of which is the title.
+function pictureOf(root, lines, svgs) {
   const area = svgs[0].parentElement.getBoundingClientRect();
-  const head = 34;
+  const head = 16 + 18 * lines.length;
   const size = { width: Math.ceil(area.width), height: Math.ceil(area.height) + head };
-  const whole = figure(title, size);
+  const whole = figure(lines.join(" · "), size);
   whole.append(
     shape("rect", { ...size, fill: "var(--ground)" }),
-    label(8, 22, title, { "font-size": 16, "font-weight": 600 }),
+    label(8, 22, lines[0], { "font-size": 16, "font-weight": 600 }),
+    ...lines.slice(1).map((line, i) => label(8, 42 + 18 * i, line)),
   );
   for (const svg of svgs) {
     const { left, top, width, height } = svg.getBoundingClientRect();
@@ -895,15 +912,15 @@ function download(href, name) {
   element("a", { href, download: name }).click();
 }
 
-function savers(root, title, svgs, say) {
+function savers(root, lines, svgs, say) {
   const svgHref = (text) => `data:image/svg+xml;charset=utf-8,${encodeURIComponent(text)}`;
   const asSvg = element("button", { type: "button" }, say("save SVG"));
   asSvg.addEventListener("click", () => {
-    download(svgHref(pictureOf(root, title, svgs).text), "ropewalk.svg");
+    download(svgHref(pictureOf(root, lines(), svgs).text), "ropewalk.svg");
   });
   const asPng = element("button", { type: "button" }, say("save PNG"));
   asPng.addEventListener("click", async () => {
-    const { text, width, height } = pictureOf(root, title, svgs);
+    const { text, width, height } = pictureOf(root, lines(), svgs);
     const image = element("img", { src: svgHref(text) });
     await image.decode();
     const canvas = element("canvas", { width: 2 * width, height: 2 * height });
@@ -942,7 +959,8 @@ function render({ model: given, el }) {
   const controls = element("div", { class: "controls" }, ...view.controls);
   const figures = element("div", { class: "figures" }, ...view.figures);
   root.append(element("h2", {}, title), ...view.before, controls, figures, ...view.after);
-  controls.append(...savers(root, title, view.figures, say));
+  const lines = () => [title, ...(view.caption ? [view.caption()] : [])];
+  controls.append(...savers(root, lines, view.figures, say));
   if (model.answers) {
     const note = say("A saved page: what is greyed out needs Python.");
     root.append(element("p", { class: "note" }, note));
