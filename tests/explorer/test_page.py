@@ -249,6 +249,7 @@ def test_nothing_in_the_page_asks_for_a_file_or_a_network() -> None:
     assert sorted(path.suffix for path in HERE.iterdir() if path.suffix in {".js", ".css"}) == [
         ".css",
         ".js",
+        ".js",
     ]
 
 

@@ -24,7 +24,8 @@ from ropewalk._options import LANGUAGES, Lang
 from ropewalk.explorer._words import JAPANESE, TITLES
 
 HERE = Path(__file__).parent
-MODULE = (HERE / "explorer.js").read_text(encoding="utf-8")
+# One module of two files: a saved page holds it, and has no other to import from.
+MODULE = "\n".join((HERE / name).read_text(encoding="utf-8") for name in ("figures.js", "views.js"))
 STYLE = (HERE / "explorer.css").read_text(encoding="utf-8")
 
 LARGEST_SIDE = 4096  # of a heat map (cells)
