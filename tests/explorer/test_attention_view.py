@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from matplotlib import colormaps, image
 from numpy.typing import NDArray
-from playwright.sync_api import Locator
+from playwright.sync_api import Locator, Page
 from tests import reference
 from tests.explorer.conftest import Shown, numbers
 from traitlets import TraitError
@@ -197,6 +197,14 @@ def test_a_sink_is_seen_among_more_keys_than_pixels(show: Show) -> None:
     row = drawn[len(drawn) // 3, :, :3]
     assert np.abs(row - bright).sum(axis=1).min() < 0.6
     assert (np.abs(row - dark).sum(axis=1) < 0.1).mean() > 0.9
+
+
+def test_a_finer_screen_shows_more_cells(show: Show, page: Page) -> None:
+    page.evaluate("() => { window.devicePixelRatio = 2; }")
+    weights = np.ones((880, 880))
+    weights[::2] = 0
+    shown = show(rw.explorer.attention(weights))
+    assert (shown.colours((880, 1))[:, 0, 3] == 255 * weights[:, 0]).all()
 
 
 def test_of_more_scores_than_pixels_the_mean_is_seen(show: Show) -> None:
