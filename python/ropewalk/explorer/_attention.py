@@ -258,8 +258,8 @@ def attention(
     -----
     Weights are shown as they are given until something is switched on. What is then shown, and
     outputs, `ropewalk.attention_stages` computes from the logarithms of the weights (or the biased
-    scores of the stages): rows sum to 1, also those that a sink had left below. Temperature T makes
-    softmax(logits / T). The page gets float32.
+    scores of the stages): rows sum to 1, also those that a sink had left below. Temperature T, from
+    1e-6 to 1e6, makes softmax(logits / T). The page gets float32.
 
     References
     ----------
