@@ -194,7 +194,9 @@ class HeatMap {
     this.corner = [left, top];
     const middle = top + this.height / 2;
     const below = Math.ceil(Math.max(top + this.height, middle + breadth(names[0]) / 2) + 8);
-    const note = this.explained(values.values, scale);
+    const pixels = [this.height, this.width].map((side) => Math.floor(side * devicePixelRatio));
+    const drawn = reduced(values, pixels, scale.centred);
+    const note = this.explained(drawn.values, scale);
     const outer = [
       Math.max(left + this.width + 86, Math.ceil(breadth(note)) + 12),
       below + (note ? 18 : 0),
@@ -231,8 +233,6 @@ class HeatMap {
       shape("path", { d: "M-1 1L1 -1M0 6L6 0M5 7L7 5", stroke: "var(--faint)", fill: "none" }),
     );
     this.band = shape("g", { "pointer-events": "none" });
-    const pixels = [this.height, this.width].map((side) => Math.floor(side * devicePixelRatio));
-    const drawn = reduced(values, pixels, scale.centred);
     this.svg.replaceChildren(
       shape("defs", {}, hatch),
       shape("rect", { ...place, fill: "var(--panel)" }),
