@@ -414,11 +414,24 @@ def test_html_table_shows_markup_letter_for_letter() -> None:
     assert cells.rows[1] == expected
 
 
+def test_an_id_stays_within_its_attribute() -> None:
+    cells = Cells(Table((dataclasses.replace(MARKUP, id='V"><script>'),), "en").html())
+    assert "script" not in cells.tags
+    assert cells.rows[1][0] == 'V"><script>'
+
+
 def test_markdown_table_has_equally_many_cells_in_every_line() -> None:
     lines = str(Table((MARKUP,), "en")).splitlines()
     cells = [re.split(r"(?<!\\)\|", line)[1:-1] for line in lines]
     assert [len(line) for line in cells] == [5, 5, 5]
     assert cells[2][1].strip().replace(r"\|", "|") == MARKUP.says
+
+
+def test_a_text_of_several_lines_stands_in_one_of_markdown() -> None:
+    _, _, line = str(Table((dataclasses.replace(MARKUP, says="one\ntwo\r\nthree"),), "en")).split(
+        "\n"
+    )
+    assert "| one two three |" in line
 
 
 def test_csv_table_reads_back_markup() -> None:

@@ -81,7 +81,7 @@ class Table:
         head = "".join(f"<th>{escape(words[name])}</th>" for name in columns)
         rows = zip(*([marked(cell) for cell in self._cells(name)] for name in columns), strict=True)
         body = "".join(
-            f'<tr id="{entry.id}">'
+            f'<tr id="{escape(entry.id)}">'
             + "".join(f'<td style="text-align: left">{cell}</td>' for cell in row)
             + "</tr>\n"
             for entry, row in zip(self.entries, rows, strict=True)
@@ -103,7 +103,10 @@ class Table:
     def __str__(self) -> str:
         """Write the table in Markdown."""
         words, columns = WORDS[self.lang], self.columns()
-        cells = ([cell.replace("|", r"\|") for cell in self._cells(name)] for name in columns)
+        cells = (
+            [" ".join(cell.splitlines()).replace("|", r"\|") for cell in self._cells(name)]
+            for name in columns
+        )
         lines = [
             [words[name] for name in columns],
             ["---"] * len(columns),
