@@ -219,6 +219,72 @@ def test_what_is_refused_leaves_no_figure(draw: Drawing) -> None:
     assert not plt.get_fignums()
 
 
+HUGE = np.array([[1.7e308, -1.7e308], [-1.7e308, 1e308], [5e-324, 0.0]])
+TOO_LARGE: dict[str, tuple[str, Callable[[], object]]] = {
+    "addition": ("encoding", lambda: rw.plot.addition([1.0], [1e308])),
+    "clock_hands": ("table", lambda: rw.plot.clock_hands(HUGE)),
+    "linear_map": ("points", lambda: rw.plot.linear_map(HUGE, np.eye(2))),
+    "linear_map by": ("matrix", lambda: rw.plot.linear_map([[1, 2]], HUGE[:2])),
+    "long_term_decay": ("bound", lambda: rw.plot.long_term_decay([8, 9], [1e308] * 2, [1, 1])),
+    "long_term_decay of": (
+        "mean_cosine",
+        lambda: rw.plot.long_term_decay([8, 9], [1, 1], [1e308, -1e308]),
+    ),
+    "matrix_product": ("a", lambda: rw.plot.matrix_product([[1e200]], [[1]])),
+    "matrix_product by": ("b", lambda: rw.plot.matrix_product([[1]], [[1e200]])),
+    "moving_vector": ("table", lambda: rw.plot.moving_vector(HUGE)),
+    "path": ("points", lambda: rw.plot.path(HUGE)),
+    "polygon_contraction": (
+        "outputs",
+        lambda: rw.plot.polygon_contraction(np.eye(2), 1e160 * np.eye(2)),
+    ),
+    "position_kernel": ("kernel", lambda: rw.plot.position_kernel([1, 2, 3], HUGE.T)),
+    "right_triangle": ("opposite", lambda: rw.plot.right_triangle(1.0, 1e308)),
+    "rotating_pairs": ("table", lambda: rw.plot.rotating_pairs(HUGE)),
+    "rotation": ("table", lambda: rw.plot.rotation(HUGE)),
+    "sine": ("x", lambda: rw.plot.sine([-1e308, 1e308], [0, 0], period=1.0)),
+    "temperature": (
+        "scales",
+        lambda: rw.plot.temperature(rw.properties.temperature([1.0], scales=[1e160])),
+    ),
+    "waves": ("table", lambda: rw.plot.waves(HUGE)),
+}
+
+
+@pytest.mark.parametrize("name", TOO_LARGE)
+def test_what_is_too_large_to_draw_is_refused_by_name_and_leaves_no_figure(name: str) -> None:
+    argument, draw = TOO_LARGE[name]
+    with pytest.raises(ValueError, match=rf"^{argument} must be at most 1e\+100 in size, got "):
+        draw()
+    assert not plt.get_fignums()
+
+
+BY_POSITION = [*DRAWINGS, rw.plot.moving_vector, rw.plot.path, rw.plot.rotating_pairs]
+BY_POSITION += [rw.plot.rotation]
+
+
+@pytest.mark.parametrize("draw", BY_POSITION)
+def test_far_positions_are_refused_and_leave_no_figure(draw: Drawing) -> None:
+    with pytest.raises(ValueError, match=r"^positions must be finite and at most 2\*\*53 in size"):
+        draw(TABLE[:, :2], positions=[-1e308, 0, 1, 1e308])
+    with pytest.raises(ValueError, match=r"^offsets must be finite and at most 2\*\*53 in size"):
+        rw.plot.position_kernel([-1e308, 1e308], [1, 2])
+    assert not plt.get_fignums()
+
+
+ENDLESS = range(2**53)  # of which no array can be made
+
+
+@pytest.mark.parametrize("draw", BY_POSITION)
+def test_a_long_range_is_refused_before_it_becomes_an_array(draw: Drawing) -> None:
+    with pytest.raises(ValueError, match=r"^positions must have shape \(4,\)"):
+        draw(TABLE[:, :2], positions=ENDLESS)
+    with pytest.raises(ValueError, match=r"^kernel must have shape \(9007199254740992,\)"):
+        rw.plot.position_kernel(ENDLESS, [1, 2])
+    with pytest.raises(ValueError, match=r"must have one shape"):
+        rw.plot.long_term_decay(ENDLESS, [1, 2], [1, 2])
+
+
 @pytest.mark.parametrize("ax", ["x", 1, Figure()], ids=repr)
 @pytest.mark.parametrize("name", ON_AXES)
 def test_axes_are_those_of_matplotlib(name: str, ax: Any) -> None:
@@ -343,7 +409,7 @@ def test_ropewalk_does_not_import_matplotlib_by_itself(run_python: Callable[...,
 def test_positions_are_finite_numbers(draw: Drawing) -> None:
     with pytest.raises(TypeError, match=r"positions must be integers, .* got dtype <U1"):
         draw(TABLE, positions=["a"] * 4)
-    with pytest.raises(ValueError, match="positions must be finite, got nan"):
+    with pytest.raises(ValueError, match=r"positions must be finite and .* got nan"):
         draw(TABLE, positions=[0, 1, np.nan, 3])
 
 

@@ -228,11 +228,13 @@ def rows(
     if values.ndim != 2 or values.size == 0:
         msg = f"{name} must have shape (positions, dim) and not be empty, got {values.shape}"
         raise ValueError(msg)
-    at = as_reals("positions", range(len(values)) if positions is None else positions)
-    if at.shape != values.shape[:1]:
-        msg = f"positions must have shape {values.shape[:1]}, one a row, got {at.shape}"
+    at, shape = _arrays.positions(
+        "positions", range(len(values)) if positions is None else positions
+    )
+    if shape != values.shape[:1]:  # before a long range becomes an array
+        msg = f"positions must have shape {values.shape[:1]}, one a row, got {shape}"
         raise ValueError(msg)
-    return values, at
+    return values, _arrays.listed(at).astype(np.float64)
 
 
 def check_cells(name: str, array: NDArray[Any]) -> None:
@@ -246,11 +248,16 @@ def check_cells(name: str, array: NDArray[Any]) -> None:
 def drawable(name: str, values: ArrayLike) -> NDArray[np.float64]:
     """Return finite data of which sums, products and margins are finite too."""
     array = as_reals(name, values)
-    largest = np.abs(array).max(initial=0)
+    check_drawable(name, array)
+    return array
+
+
+def check_drawable(name: str, array: NDArray[np.float64]) -> None:
+    """Refuse finite numbers of which sums, products or margins would not be finite."""
+    largest = np.abs(array).max(where=np.isfinite(array), initial=0)
     if largest > LARGEST:
         msg = f"{name} must be at most {LARGEST:g} in size, got {largest:g}"
         raise ValueError(msg)
-    return array
 
 
 def words(english: str, lang: Lang, /, *values: object) -> Words:

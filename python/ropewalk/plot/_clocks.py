@@ -66,8 +66,8 @@ def clock_hands(
     Raises
     ------
     ValueError
-        If `table` has not two dimensions, is empty or has an odd number of columns, `positions` or
-        `labels` does not fit it, or `order` is neither of the two.
+        If `table` has not two dimensions, is empty, has an odd number of columns or numbers above
+        1e100 in size, `positions` or `labels` does not fit it, or `order` is neither of the two.
     TypeError
         If `table` holds no real numbers, `labels` are no strings, or `ax` is no Axes.
 
@@ -89,6 +89,7 @@ def clock_hands(
     ['0 … 6', 'pair 1']
     """
     values, at = _canvas.rows(table, positions)
+    _canvas.check_drawable("table", values)
     if values.shape[1] % 2:
         msg = f"table must have an even number of columns, got {values.shape[1]}"
         raise ValueError(msg)

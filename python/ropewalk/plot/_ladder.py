@@ -13,8 +13,8 @@ from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
 from numpy.typing import ArrayLike, NDArray
 
+from ropewalk import _arrays
 from ropewalk._options import Lang
-from ropewalk.geometry._points import as_reals
 from ropewalk.plot import _canvas
 from ropewalk.plot._canvas import CENTRED, COLOURS
 
@@ -143,7 +143,8 @@ def path(
     Raises
     ------
     ValueError
-        If `points` have another shape, are empty or not finite, or `positions` does not fit them.
+        If `points` have another shape, are empty, not finite or above 1e100 in size, or `positions`
+        does not fit them.
     TypeError
         If `points` are complex or no numbers.
 
@@ -166,7 +167,7 @@ def path(
     >>> ax.lines[0].get_xydata().tolist()
     [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]
     """
-    places, at = _canvas.rows(as_reals("points", points), positions, "points")
+    places, at = _canvas.rows(_canvas.drawable("points", points), positions, "points")
     if places.shape[1] != 2:
         msg = f"points must have shape (positions, 2), got {places.shape}"
         raise ValueError(msg)
@@ -243,7 +244,8 @@ def moving_vector(
     Raises
     ------
     ValueError
-        If `table` has not two dimensions, is empty or not finite, or `positions` does not fit it.
+        If `table` has not two dimensions, is empty, not finite or above 1e100 in size, or
+        `positions` does not fit it.
     TypeError
         If `table` is complex or holds no numbers.
 
@@ -266,7 +268,7 @@ def moving_vector(
     >>> animation.to_jshtml().count("data:image/png;base64")
     2
     """
-    values, at = _canvas.rows(as_reals("table", table), positions)
+    values, at = _canvas.rows(_canvas.drawable("table", table), positions)
     low, high = _limits(values)
     alone = ax is None
     ax = _canvas.axes(ax, 2.4, lang)
@@ -317,8 +319,8 @@ def position_kernel(
     Raises
     ------
     ValueError
-        If `offsets` has not one dimension or is empty, `kernel` has another length or is not
-        finite, or `labels` are not as many as curves.
+        If `offsets` has not one dimension or is empty, `kernel` has another length, is not finite
+        or above 1e100 in size, or `labels` are not as many as curves.
     TypeError
         If `offsets` or `kernel` are complex or no numbers, or `labels` no strings.
 
@@ -342,16 +344,18 @@ def position_kernel(
     >>> float(ax.lines[1].get_ydata().max())
     64.0
     """
-    at, curves = as_reals("offsets", offsets), np.atleast_2d(as_reals("kernel", kernel))
-    if at.ndim != 1 or not at.size:
-        msg = f"offsets must have one dimension and not be empty, got shape {at.shape}"
+    numbers, shape = _arrays.positions("offsets", offsets)
+    curves = np.atleast_2d(_canvas.drawable("kernel", kernel))
+    if len(shape) != 1 or not shape[0]:
+        msg = f"offsets must have one dimension and not be empty, got shape {shape}"
         raise ValueError(msg)
-    if curves.ndim != 2 or curves.shape[1:] != at.shape or not curves.size:
+    if curves.ndim != 2 or curves.shape[1:] != shape or not curves.size:
         msg = (
-            f"kernel must have shape ({at.size},), one value an offset, or (curves, {at.size}), "
+            f"kernel must have shape ({shape[0]},), one value an offset, or (curves, {shape[0]}), "
             f"got {np.shape(kernel)}"
         )
         raise ValueError(msg)
+    at = _arrays.listed(numbers)
     names = None if labels is None else _canvas.own_words(labels, [{}] * len(curves), lang)
     ax = _canvas.axes(ax, 3.2, lang)
     _canvas.curves(ax, at, curves, names)

@@ -57,8 +57,9 @@ def matrix_product(
     Raises
     ------
     ValueError
-        If a matrix has not two dimensions, is empty or not finite, the columns of `a` are not as
-        many as the rows of `b`, a row or column is not there, or `labels` are not three.
+        If a matrix has not two dimensions, is empty, not finite or above 1e100 in size, the columns
+        of `a` are not as many as the rows of `b`, a row or column is not there, or `labels` are not
+        three.
     TypeError
         If a matrix holds no real numbers, `row` or `column` is no integer, or `labels` no strings.
 
@@ -80,6 +81,8 @@ def matrix_product(
     '1·6 + 2·8 = 22'
     """
     first, second = as_points("a", a), as_points("b", b)
+    _canvas.check_drawable("a", first)
+    _canvas.check_drawable("b", second)
     if first.shape[1] != len(second):
         shapes = f"{first.shape} and {second.shape}"
         msg = f"a must have as many columns as b has rows, got shapes {shapes}"

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from ropewalk import geometry
 from ropewalk._options import Lang
-from ropewalk.geometry._points import as_plane, as_points
+from ropewalk.geometry._points import as_plane
 from ropewalk.plot import _canvas
 from ropewalk.plot._canvas import BLUE, CENTRED, FAINT, ORANGE, SHADE
 from ropewalk.plot._rotation import DARK_TO_LIGHT
@@ -60,7 +60,8 @@ def linear_map(
     Raises
     ------
     ValueError
-        If `points` or `matrix` has another shape or is not finite, or `ax` are not two.
+        If `points` or `matrix` has another shape, is not finite or above 1e100 in size, or `ax` are
+        not two.
     TypeError
         If `points` or `matrix` are no real numbers.
 
@@ -77,7 +78,8 @@ def linear_map(
     >>> panels[1].collections[-1].get_offsets().tolist()
     [[3.0, 2.0], [1.0, 1.0]]
     """
-    before, rule = as_plane("points", points), as_points("matrix", matrix)
+    before, rule = as_plane("points", points), _canvas.drawable("matrix", matrix)
+    _canvas.check_drawable("points", before)
     if rule.shape != (2, 2):
         msg = f"matrix must have shape (2, 2), got {rule.shape}"
         raise ValueError(msg)
@@ -146,8 +148,8 @@ def polygon_contraction(
     Raises
     ------
     ValueError
-        If `values` and `outputs` are not of one shape (length, 2) and finite, or `tokens` or `ax`
-        are not as many as needed.
+        If `values` and `outputs` are not of one shape (length, 2), finite and at most 1e100 in
+        size, or `tokens` or `ax` are not as many as needed.
     TypeError
         If `values` or `outputs` are no real numbers.
 
@@ -170,6 +172,8 @@ def polygon_contraction(
     ['values: perimeter 14, area 12', 'outputs: perimeter 18, area 0']
     """
     points = {"values": as_plane("values", values), "outputs": as_plane("outputs", outputs)}
+    for kind, array in points.items():
+        _canvas.check_drawable(kind, array)
     if len(points["values"]) != len(points["outputs"]):
         shapes = " and ".join(str(array.shape) for array in points.values())
         msg = f"values and outputs must have one shape, got {shapes}"

@@ -12,11 +12,11 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 from numpy.typing import ArrayLike
 
+from ropewalk import _arrays
 from ropewalk._options import Lang
 from ropewalk.plot import _canvas
 from ropewalk.plot._canvas import COLOURS, LINES
 from ropewalk.properties import ScaleLaw, Scorecard, Temperature
-from ropewalk.properties._measurement import reals
 
 FILLS = {True: to_rgba(COLOURS[0], 0.35), False: to_rgba(COLOURS[1], 0.35)}
 ERRORS = 5  # standard errors that a bar is long, to either side
@@ -125,8 +125,8 @@ def long_term_decay(
     Raises
     ------
     ValueError
-        If the arguments have not one shape of one dimension, are empty or not finite, or
-        `distances` are not above 0 and rising, or `ax` is not two Axes.
+        If the arguments have not one shape of one dimension, are empty, not finite or above 1e100
+        in size, or `distances` are not above 0 and rising, or `ax` is not two Axes.
     TypeError
         If an argument holds no real numbers.
 
@@ -154,20 +154,16 @@ def long_term_decay(
     >>> panels[1].texts[0].get_text()
     'first below 0 at 1707'
     """
-    at, bounds, cosines = (
-        reals(name, list(values) if isinstance(values, range) else values).astype(np.float64)
-        for name, values in (
-            ("distances", distances),
-            ("bound", bound),
-            ("mean_cosine", mean_cosine),
-        )
-    )
-    if at.ndim != 1 or not at.shape == bounds.shape == cosines.shape:
+    numbers, shape = _arrays.positions("distances", distances)
+    bounds = _canvas.drawable("bound", bound)
+    cosines = _canvas.drawable("mean_cosine", mean_cosine)
+    if len(shape) != 1 or not shape == bounds.shape == cosines.shape or not shape[0]:
         msg = (
-            "distances, bound and mean_cosine must have one shape (distances,), "
-            f"got {at.shape}, {bounds.shape} and {cosines.shape}"
+            "distances, bound and mean_cosine must have one shape (distances,) and not be empty, "
+            f"got {shape}, {bounds.shape} and {cosines.shape}"
         )
         raise ValueError(msg)
+    at = _arrays.listed(numbers)
     if at[0] <= 0 or (np.diff(at) <= 0).any():
         msg = f"distances must be above 0 and rising, got {distances!r}"
         raise ValueError(msg)
@@ -235,7 +231,8 @@ def temperature(
     TypeError
         If `measured` is no such result, or `labels` are no strings.
     ValueError
-        If `labels` are not as many as rows, `ax` is not two Axes, or `lang` is neither of the two.
+        If a scale is above 1e100 in size, `labels` are not as many as rows, `ax` is not two Axes,
+        or `lang` is neither of the two.
 
     See Also
     --------
@@ -256,7 +253,7 @@ def temperature(
     array([0.25  , 0.2887, 0.6439, 1.    ])
     """
     _check("measured", measured, Temperature)
-    scales = measured.scales
+    scales = _canvas.drawable("scales", measured.scales)
     keys, weights = (
         values.reshape(len(scales), -1).T for values in (np.exp(measured.entropy), measured.largest)
     )

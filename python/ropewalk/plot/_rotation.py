@@ -72,8 +72,9 @@ def rotation(
     Raises
     ------
     ValueError
-        If `table` has not two dimensions, is empty or has an odd number of columns, `pairing` is
-        neither of the two, a pair is not there, or `positions` or `labels` does not fit.
+        If `table` has not two dimensions, is empty, has an odd number of columns or numbers above
+        1e100 in size, `pairing` is neither of the two, a pair is not there, or `positions` or
+        `labels` does not fit.
     TypeError
         If `pairs` are no sequence of integers, `labels` no strings, or `ax` is no Axes.
 
@@ -97,6 +98,7 @@ def rotation(
     array([0.    , 0.8415, 0.9093])
     """
     values, at = _canvas.rows(table, positions)
+    _canvas.check_drawable("table", values)
     if values.shape[1] % 2:
         msg = f"table must have an even number of columns, got {values.shape[1]}"
         raise ValueError(msg)

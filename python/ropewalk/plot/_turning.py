@@ -63,8 +63,9 @@ def rotating_pairs(
     Raises
     ------
     ValueError
-        If `table` has not two dimensions, is empty or has not 2, 4 or up to 16 columns, `pairing`
-        is neither of the two, or `positions` or `labels` does not fit.
+        If `table` has not two dimensions, is empty, has not 2, 4 or up to 16 columns or has numbers
+        above 1e100 in size, `pairing` is neither of the two, or `positions` or `labels` does not
+        fit.
     TypeError
         If `table` holds no real numbers, `labels` are no strings, or `ax` is no Axes.
 
@@ -92,6 +93,7 @@ def rotating_pairs(
     3
     """
     values, at = _canvas.rows(table, positions)
+    _canvas.check_drawable("table", values)
     if values.shape[1] % 2 or values.shape[1] > 2 * MOST_PAIRS:
         msg = (
             f"table must have an even number of columns, at most {2 * MOST_PAIRS}, "

@@ -46,7 +46,7 @@ def right_triangle(
     Raises
     ------
     ValueError
-        If a length is not positive and finite.
+        If a length is not positive and finite, or above 1e100.
     TypeError
         If a length is no number.
 
@@ -68,6 +68,8 @@ def right_triangle(
     """
     across = _options.positive_number("adjacent", adjacent)
     up = _options.positive_number("opposite", opposite)
+    for name, length in (("adjacent", across), ("opposite", up)):
+        _canvas.drawable(name, [length])
     hypotenuse = hypot(across, up)
     ax = _canvas.axes(ax, 3.2, lang)
     size = max(across, up)

@@ -14,7 +14,6 @@ from numpy.typing import ArrayLike
 
 from ropewalk import _options
 from ropewalk._options import Lang
-from ropewalk.geometry._points import as_reals
 from ropewalk.plot import _canvas
 from ropewalk.plot._canvas import COLOURS, FAINT
 
@@ -54,7 +53,8 @@ def waves(
     Raises
     ------
     ValueError
-        If `table` has not two dimensions or is empty, or `positions` or `labels` does not fit it.
+        If `table` has not two dimensions, is empty or above 1e100 in size, or `positions` or
+        `labels` does not fit it.
     TypeError
         If `table` holds no real numbers, `labels` are no strings, or `ax` is no Axes.
 
@@ -79,6 +79,7 @@ def waves(
     ['dimension 1 (sin)', 'dimension 2 (cos)']
     """
     values, at = _canvas.rows(table, positions)
+    _canvas.check_drawable("table", values)
     names = _canvas.own_words(labels, _canvas.dimensions(values.shape[1], lang), lang)
     whole = at == np.round(at)
     ax = _canvas.axes(ax, 3.6, lang)
@@ -135,8 +136,8 @@ def sine(
     Raises
     ------
     ValueError
-        If `x` and `y` have not one and the same length or are not finite, `y` is above 1e100 in
-        size, or `period` is not positive and finite.
+        If `x` and `y` have not one and the same length, are not finite or above 1e100 in size, or
+        `period` is not positive and finite.
     TypeError
         If `x`, `y` or `period` are no real numbers, or `ax` is no Axes.
 
@@ -161,7 +162,7 @@ def sine(
     >>> ax.texts[0].get_text()
     'period 4π'
     """
-    along, values = as_reals("x", x), _canvas.drawable("y", y)
+    along, values = _canvas.drawable("x", x), _canvas.drawable("y", y)
     period = _options.positive_number("period", period)
     if along.ndim != 1 or along.shape != values.shape:
         msg = f"x and y must have one shape (points,), got {along.shape} and {values.shape}"
