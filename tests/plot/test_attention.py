@@ -161,6 +161,9 @@ def test_heads_share_a_scale_that_ends_at_their_largest_weight() -> None:
     assert alone.images[0].get_clim() == panels[0].images[0].get_clim()
     nothing = rw.plot.attention_weights([[0.0, 5e-324]], ax=new_axes())
     nothing[0].figure.figure.draw_without_rendering()
+    low, high = nothing[0].images[0].get_clim()
+    assert low == 0 < high  # Matplotlib makes -0.1 to 0.1 of ends that it cannot tell apart
+    assert nothing[0].figure.axes[-1].get_ylim() == (low, high)
 
 
 def test_there_is_no_legend_where_nothing_is_hatched() -> None:
@@ -486,6 +489,13 @@ def test_zeros_alone_are_drawn() -> None:
         rw.attention_stages(nothing, nothing, nothing), ax=new_axes(4)
     )
     assert panels[0].images[0].get_clim() == (-1, 1)
+    panels[0].figure.figure.draw_without_rendering()
+
+
+@pytest.mark.filterwarnings("error")
+def test_stages_of_extremes_are_drawn() -> None:
+    large = np.array([[1e154, 0.0], [0.0, 1.0]])
+    panels = rw.plot.attention_stages(rw.attention_stages(large, large, large), ax=new_axes(4))
     panels[0].figure.figure.draw_without_rendering()
 
 

@@ -32,6 +32,7 @@ FLATTEST = 0.2  # height of a map of square cells, in its widths, or the other w
 LINE = 1.1  # height and space of a line, in sizes of the font
 LEGIBLE = 7.0  # smallest size of a font (points)
 LARGEST = 9.0  # size of values in roomy cells (points)
+REACH = (1e-280, 1e300)  # Matplotlib has no colours for smaller and for larger values
 DARK = 0.45  # brightness below which white letters are told better from it than black ones
 
 
@@ -202,9 +203,9 @@ def legend(panels: Sequence[Axes], kinds: Mapping[str, Words], lang: Lang) -> No
 
 
 def reach(*arrays: NDArray[Any]) -> float:
-    """Return the largest finite size of a value; 1 where all are 0."""
+    """Return the largest finite size of a value that colours can end at; 1 where all are 0."""
     sizes = [np.abs(values[np.isfinite(values)]).max(initial=0.0) for values in arrays]
-    return float(max(sizes)) or 1.0
+    return float(np.clip(max(sizes) or 1.0, *REACH))
 
 
 def _largest(

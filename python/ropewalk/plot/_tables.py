@@ -31,7 +31,6 @@ SMALLEST, LARGEST = 6.0, 9.0  # letters in it (points)
 SMALLEST_IN_ONE_LINE = 7.5  # heads of which are broken, if they must be smaller
 DECADES = 6  # of a logarithmic scale, at the most
 MOST_DECIMALS = 17  # those that tell float64 apart below 1
-REACH = (1e-280, 1e300)  # Matplotlib has no colours for smaller and for larger values
 
 
 def heatmap(
@@ -307,7 +306,7 @@ def _norm(
 ) -> tuple[Normalize, str]:
     """Return how values become colours, and at which ends of the colours there are more values."""
     end = _maps.reach(values) if limit is None else _options.positive_number("limit", limit)
-    end = float(np.clip(end, *REACH))
+    end = float(np.clip(end, *_maps.REACH))
     sizes = np.abs(values[values != 0])
     smallest = float(np.clip(sizes.min(initial=end), end / 10**DECADES, end / 10))
     low = -end if signed else smallest if log else 0.0
