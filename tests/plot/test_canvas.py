@@ -363,6 +363,27 @@ def test_positions_are_as_many_as_rows(draw: Drawing) -> None:
         draw(TABLE, positions=range(3), ax=Figure().add_subplot())
 
 
+def test_curves_do_not_run_back_and_forth() -> None:
+    with pytest.raises(ValueError, match=r"^positions must be ascending, got 2 before 1$"):
+        rw.plot.waves(TABLE, positions=[0, 2, 1, 3])
+    with pytest.raises(ValueError, match=r"^offsets must be ascending, got 3 before -1$"):
+        rw.plot.position_kernel([3, -1], [1, 2])
+    assert not plt.get_fignums()
+    scores = rw.plot.score_by_distance([1, 0], [1, 0], [2, 0, 1], ax=Figure().add_subplot())
+    np.testing.assert_array_equal(scores.lines[1].get_xdata(), [0, 1, 2])
+    np.testing.assert_allclose(
+        np.asarray(scores.lines[1].get_ydata()), np.cos([0, 1, 2]), rtol=1e-14
+    )
+    mixed, sorted_ = (
+        rw.plot.temperature(
+            rw.properties.temperature([1.0, 2.0], scales=scales), ax=Figure().subplots(2)
+        )
+        for scales in ([5, 0.1, 3], [0.1, 3, 5])
+    )
+    for panel, expected in zip(mixed, sorted_, strict=True):
+        np.testing.assert_array_equal(panel.lines[0].get_xydata(), expected.lines[0].get_xydata())
+
+
 @pytest.mark.parametrize("draw", [rw.plot.clock_hands, rw.plot.number_table, rw.plot.waves])
 def test_labels_are_as_many_as_there_are_things_to_name(draw: Drawing) -> None:
     with pytest.raises(ValueError, match=r"labels must be [24] strings, got 1"):

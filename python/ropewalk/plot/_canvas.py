@@ -237,6 +237,15 @@ def rows(
     return values, _arrays.listed(at).astype(np.float64)
 
 
+def check_ascending(name: str, at: NDArray[Any]) -> None:
+    """Refuse what a curve would run back and forth over."""
+    falls = np.flatnonzero(np.diff(at) < 0)
+    if falls.size:
+        before, after = at[falls[0] : falls[0] + 2]
+        msg = f"{name} must be ascending, got {before:g} before {after:g}"
+        raise ValueError(msg)
+
+
 def check_cells(name: str, array: NDArray[Any]) -> None:
     """Refuse more numbers than anybody reads, which would take minutes to draw."""
     if array.size > MOST_NUMBERS:

@@ -319,8 +319,8 @@ def position_kernel(
     Raises
     ------
     ValueError
-        If `offsets` has not one dimension or is empty, `kernel` has another length, is not finite
-        or above 1e100 in size, or `labels` are not as many as curves.
+        If `offsets` has not one dimension, is empty or not ascending, `kernel` has another length,
+        is not finite or above 1e100 in size, or `labels` are not as many as curves.
     TypeError
         If `offsets` or `kernel` are complex or no numbers, or `labels` no strings.
 
@@ -356,6 +356,7 @@ def position_kernel(
         )
         raise ValueError(msg)
     at = _arrays.listed(numbers)
+    _canvas.check_ascending("offsets", at)
     names = None if labels is None else _canvas.own_words(labels, [{}] * len(curves), lang)
     ax = _canvas.axes(ax, 3.2, lang)
     _canvas.curves(ax, at, curves, names)

@@ -254,8 +254,10 @@ def temperature(
     """
     _check("measured", measured, Temperature)
     scales = _canvas.drawable("scales", measured.scales)
+    order = np.argsort(scales)  # else curves would run back and forth
     keys, weights = (
-        values.reshape(len(scales), -1).T for values in (np.exp(measured.entropy), measured.largest)
+        values[order].reshape(len(scales), -1).T
+        for values in (np.exp(measured.entropy), measured.largest)
     )
     names = None if labels is None else _canvas.own_words(labels, [{}] * len(keys), lang)
     panels = _canvas.panels(ax, 2, lang, lambda: _two(4.4))
@@ -266,7 +268,7 @@ def temperature(
         for i, row in enumerate(rows):
             colour, line = COLOURS[i % len(COLOURS)], LINES[i % len(LINES)]
             curves += panel.plot(
-                scales, row, marker="o", markersize=4, color=colour, linestyle=line
+                scales[order], row, marker="o", markersize=4, color=colour, linestyle=line
             )
         if names is not None and panel is panels[0]:
             _canvas.legend(panel, curves, names)

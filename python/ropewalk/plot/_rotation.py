@@ -169,7 +169,8 @@ def score_by_distance(
     query, key : array_like of shape (dim,) or (curves, dim)
         Vectors that are not rotated yet, none of them zero; both of one shape.
     distances : array_like or range of shape (distances,)
-        Position of the query minus that of the key (tokens); fractional and negative ones too.
+        Position of the query minus that of the key (tokens), in any order; fractional and negative
+        ones too.
     base : float, default 10000.0
         Base of the standard frequencies, positive and finite. Not together with `frequencies`.
     frequencies : Frequencies, optional
@@ -234,7 +235,7 @@ def score_by_distance(
     if not lengths.all():
         msg = "query and key must not be zero, got a vector of length 0"
         raise ValueError(msg)
-    apart = _line("distances", distances)
+    apart = np.sort(_line("distances", distances))  # else curves would run back and forth
     names = None if labels is None else _canvas.own_words(labels, [{}] * len(queries), lang)
     scores = scores_by_distance(
         queries, keys, apart, base=base, frequencies=frequencies, pairing=pairing

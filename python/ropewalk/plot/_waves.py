@@ -53,8 +53,8 @@ def waves(
     Raises
     ------
     ValueError
-        If `table` has not two dimensions, is empty or above 1e100 in size, or `positions` or
-        `labels` does not fit it.
+        If `table` has not two dimensions, is empty or above 1e100 in size, `positions` or `labels`
+        does not fit it, or `positions` are not ascending.
     TypeError
         If `table` holds no real numbers, `labels` are no strings, or `ax` is no Axes.
 
@@ -80,6 +80,7 @@ def waves(
     """
     values, at = _canvas.rows(table, positions)
     _canvas.check_drawable("table", values)
+    _canvas.check_ascending("positions", at)
     names = _canvas.own_words(labels, _canvas.dimensions(values.shape[1], lang), lang)
     whole = at == np.round(at)
     ax = _canvas.axes(ax, 3.6, lang)
