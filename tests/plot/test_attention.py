@@ -472,10 +472,12 @@ def test_stages_have_one_size_whatever_the_width_of_the_values() -> None:
 
 
 def test_what_is_not_finite_is_grey_and_named() -> None:
-    key = [[1.0, 0.0], [math.nan, 0.0], [0.0, 1.0]]
+    key = [[1.0, 0.0], [math.nan, 0.0], [0.0, math.inf]]
     stages = rw.attention_stages(X, key, X, key_lengths=1)
     panels = rw.plot.attention_stages(stages, ax=new_axes(4, (24, 4)))
     assert written(panels[0])[0, 1] == "nan"
+    letters = {text.get_text(): text.get_color() for text in panels[0].texts}
+    assert (letters["nan"], letters["inf"]) == ("black", "black")
     assert (0, 1) not in written(panels[1])
     grey = panels[0].images[0].to_rgba(np.ma.masked_invalid([math.nan]))[0]
     assert grey[0] == grey[1] == grey[2]

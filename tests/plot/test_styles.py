@@ -99,3 +99,18 @@ def test_texts_can_be_read_at_600_pixels(
             if name not in COLOURED:
                 found = {to_rgb(text.get_color()) for text in texts}
                 assert found == {to_rgb(rcParams["text.color"])}
+
+
+@pytest.mark.parametrize("style", ["default", "dark_background"])
+def test_shades_stand_out_from_the_ground(style: str) -> None:
+    with plt.style.context(style):
+        ground = np.array(to_rgb(rcParams["axes.facecolor"]))
+        maps = [
+            rw.plot.rotation(rw.sinusoidal_encoding(range(9), 2)).collections[0].get_cmap(),
+            rw.plot.path(rw.sinusoidal_encoding(range(9), 2)).collections[0].get_cmap(),
+            rw.plot.linear_map([[0, 1]], np.eye(2))[0].collections[-1].get_cmap(),
+        ]
+        curves = rw.plot.waves(rw.sinusoidal_encoding(range(9), 64)).lines
+    shades = [to_rgb(shade) for shades in maps for shade in shades([0.0, 1.0])]
+    shades += [to_rgb(curve.get_color()) for curve in curves]
+    assert min(contrast(ground, np.array(shade)) for shade in shades) > 1.4

@@ -8,11 +8,12 @@ from typing import Any, Literal
 from unicodedata import east_asian_width
 
 import numpy as np
-from matplotlib import font_manager, rcParams
+from matplotlib import colormaps, font_manager, rcParams
 from matplotlib import pyplot as plt
 from matplotlib.animation import FuncAnimation
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
+from matplotlib.colors import ListedColormap, to_rgba_array
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
@@ -37,6 +38,7 @@ MOST_NUMBERS = 1024  # that are written out
 LARGEST = 1e100  # of a number in a drawing
 FAINT = "0.6"  # told from a light and from a dark background
 SHADE = 0.2  # opacity of what is filled
+DARK = 0.45  # brightness below which white letters are told better from it than black ones
 CENTRED: dict[str, Any] = {"ha": "center", "va": "center"}
 BOLD = (700, "bold")  # as Matplotlib has it of fonts
 ARROW: dict[str, Any] = {
@@ -351,6 +353,18 @@ def legend(ax: Axes, curves: Sequence[Line2D], names: Sequence[Words]) -> None:
     )
     for text, name in zip(drawn.get_texts(), names, strict=True):
         text.set(**name)
+
+
+def is_dark(colour: ArrayLike) -> bool:
+    red, green, blue, _ = to_rgba_array(colour).ravel()
+    return bool(0.2126 * red + 0.7152 * green + 0.0722 * blue < DARK)
+
+
+def dark_to_light(ax: Axes, name: str = "cividis", count: int = 256) -> ListedColormap:
+    """Return colours from dark to light, without the end that is like the ground."""
+    on_light = is_dark(ax.xaxis.label.get_color())  # as letters, whatever shows through the Axes
+    first, last = (0.0, 0.85) if on_light else (0.3, 1.0)
+    return ListedColormap(colormaps[name](np.linspace(first, last, count)))
 
 
 def whole_numbers(count: int | Literal["auto"] = "auto") -> MaxNLocator:

@@ -177,7 +177,7 @@ def path(
         places[:, 0],
         places[:, 1],
         c=at,
-        cmap="cividis",
+        cmap=_canvas.dark_to_light(ax),
         s=16,
         edgecolors="face" if len(at) > OUTLINED else rcParams["text.color"],
         linewidths=0.4,

@@ -33,7 +33,6 @@ LINE = 1.1  # height and space of a line, in sizes of the font
 LEGIBLE = 7.0  # smallest size of a font (points)
 LARGEST = 9.0  # size of values in roomy cells (points)
 REACH = (1e-280, 1e300)  # Matplotlib has no colours for smaller and for larger values
-DARK = 0.45  # brightness below which white letters are told better from it than black ones
 
 
 def draw(
@@ -134,9 +133,8 @@ def _write(
     down, across = centres
     least = 0.0 if always else LEGIBLE
     for (row, column), text in texts.items():
-        red, green, blue, _ = image.to_rgba(values[row, column])
-        dark = 0.2126 * red + 0.7152 * green + 0.0722 * blue < DARK
-        colour = "white" if dark else "black"
+        ground = image.to_rgba(np.ma.masked_invalid([values[row, column]]))
+        colour = "white" if _canvas.is_dark(ground) else "black"
         said = Formatter.fix_minus(text)
         image.axes.add_artist(_Value(across[column], down[row], said, fitting, colour, least))
 

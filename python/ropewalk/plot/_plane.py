@@ -19,7 +19,6 @@ from ropewalk._options import Lang
 from ropewalk.geometry._points import as_plane
 from ropewalk.plot import _canvas
 from ropewalk.plot._canvas import BLUE, CENTRED, FAINT, ORANGE, SHADE
-from ropewalk.plot._rotation import DARK_TO_LIGHT
 
 LOOKS: dict[str, dict[str, Any]] = {
     "values": {"color": BLUE, "linestyle": "-", "marker": "o"},
@@ -106,7 +105,13 @@ def linear_map(
         panel.quiver([0, 0], [0, 0], *move, color=[BLUE, ORANGE], **wide)
         x, y = (before @ move.T).T
         panel.scatter(
-            x, y, c=np.arange(len(x)), cmap=DARK_TO_LIGHT, s=18, edgecolors=FAINT, zorder=4
+            x,
+            y,
+            c=np.arange(len(x)),
+            cmap=_canvas.dark_to_light(panel),
+            s=18,
+            edgecolors=FAINT,
+            zorder=4,
         )
         panel.title.set(**title)
         panel.set(aspect="equal", xlim=(-furthest, furthest), ylim=(-furthest, furthest))

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from matplotlib import colormaps
 from matplotlib.axes import Axes
-from matplotlib.colors import ListedColormap, Normalize
+from matplotlib.colors import Normalize
 from matplotlib.patches import Circle
 from numpy.typing import ArrayLike, NDArray
 
@@ -26,8 +25,6 @@ from ropewalk.properties import scores_by_distance
 IN_A_ROW = 8
 BETWEEN_CENTRES = 2.4  # in radii
 BETWEEN_LINES = 3.0
-# From dark to light for every eye and in print, without the palest yellow.
-DARK_TO_LIGHT = ListedColormap(colormaps["cividis"](np.linspace(0, 0.85, 256)))
 BFLOAT16_ROUNDING = 2.0**-9  # of a cosine from 1/2 to 1
 
 
@@ -130,7 +127,7 @@ def rotation(
             np.full(len(at), y),
             *np.where(finite, arrows, np.nan) / longest,
             at,
-            cmap=DARK_TO_LIGHT,
+            cmap=_canvas.dark_to_light(ax),
             norm=norm,
             angles="xy",
             scale_units="xy",

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
-from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
-from matplotlib.colors import ListedColormap, Normalize
+from matplotlib.colors import Normalize
 from matplotlib.ticker import Formatter, FuncFormatter, MaxNLocator, MultipleLocator
 from numpy.typing import ArrayLike
 
@@ -85,15 +85,16 @@ def waves(
     whole = at == np.round(at)
     ax = _canvas.axes(ax, 3.6, lang)
     many = labels is None and len(names) > 2 * len(COLOURS)
-    colours = colormaps["viridis"](np.linspace(0, 0.9, (len(names) + 1) // 2)) if many else COLOURS
+    shades = _canvas.dark_to_light(ax, "viridis", (len(names) + 1) // 2)
+    colours: Any = shades.colors if many else COLOURS
     curves = []
     for i, column in enumerate(values.T):
         colour = colours[i // 2 % len(colours)]
         curves += ax.plot(at, column, color=colour, linestyle=("-", "--")[i % 2])
         ax.plot(at[whole], column[whole], "o", color=colour, markersize=3)
     if many:
-        shades = ScalarMappable(Normalize(0.5, 2 * len(colours) + 0.5), ListedColormap(colours))
-        bar = ax.figure.colorbar(shades, ax=ax, ticks=_canvas.whole_numbers(5))
+        dimensions = ScalarMappable(Normalize(0.5, 2 * len(colours) + 0.5), shades)
+        bar = ax.figure.colorbar(dimensions, ax=ax, ticks=_canvas.whole_numbers(5))
         bar.ax.yaxis.label.set(**_canvas.words("dimension", lang))
     else:
         _canvas.legend(ax, curves, names)
