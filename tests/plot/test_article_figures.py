@@ -5,10 +5,13 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from matplotlib import font_manager
 from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 
 import ropewalk as rw
+from ropewalk.plot import _canvas
 
 ARTICLES = ["000", "001", "002", "003", "004"]
 
@@ -50,6 +53,18 @@ def test_an_article_has_its_figures_alone(article: str, names: list[str]) -> Non
     assert {name[:3] for name in drawn} == {article}
     assert set(drawn) <= set(names)
     assert plt.get_fignums() == before
+
+
+def test_sentences_are_japanese_where_a_font_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(font_manager, "get_font_names", lambda: ["Meiryo"])
+    monkeypatch.setattr(_canvas, "_letters", lambda _: set(map(chr, range(2**16))))
+    said = {
+        text.get_text()
+        for article in ("001", "004")
+        for figure in rw.plot.article_figures(article, lang="ja").values()
+        for text in figure.findobj(Text)
+    }
+    assert {"猫", "が", "眠る", "これ", "は", "ペン", "です"} <= said
 
 
 @pytest.mark.parametrize("function", [rw.plot.article_figures, rw.plot.article_animations])

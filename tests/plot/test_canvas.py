@@ -32,7 +32,12 @@ TABLE = rw.sinusoidal_encoding(range(4), 4)
 # What is said of every figure with words, whole texts.
 SPOKEN = {
     "addition": {"次元", "位置符号: -0.98999 〜 0.99955", "和: -1.49 〜 2.03"},
-    "angle_error": {"位置 (トークン)", "角度の誤差 (ラジアン)", "全組の最大", "二乗平均平方根"},
+    "angle_error": {
+        "位置 (トークン)",
+        "角度の誤差 (ラジアン)",
+        "全組の最大",
+        "二乗平均平方根",
+    },
     "article_animations": {"組 3", "位置 0", "次元", "値"},
     "article_figures": {"t (位置)", "キー", "クエリ", "凸包", "正弦波"},
     "attention_arrows": {"キー", "クエリ"},
@@ -187,8 +192,7 @@ def test_own_labels_are_drawn_in_a_font_that_has_their_letters(
     assert any(label in text for text in _texts(ax)) == (family != "none")
 
 
-# The tokens of the articles are other words in Japanese.
-@pytest.mark.parametrize("name", [name for name in SPEAKING if name != "article_figures"])
+@pytest.mark.parametrize("name", SPEAKING)
 def test_labels_are_english_where_no_font_is_found(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

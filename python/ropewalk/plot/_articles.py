@@ -42,11 +42,8 @@ from ropewalk.plot._waves import exponential, sine, waves
 EMBEDDING = np.random.default_rng(2).normal(0, 0.02, 64)
 ANIMALS = ["cat", "dog", "car"]  # article 001
 VECTORS = np.array([[0.8, 0.6, -0.4], [0.9, 0.5, -0.3], [-0.2, 0.7, 0.3]])
-SENTENCE = {  # article 004, whose weights sum to 1.7
-    "en": ["kore", "wa", "pen", "desu"],
-    "ja": ["これ", "は", "ペン", "です"],
-}
-PRINTED_WEIGHTS = np.array([0.6, 0.2, 0.8, 0.1])
+SENTENCE = ["kore", "wa", "pen", "desu"]  # article 004
+PRINTED_WEIGHTS = np.array([0.6, 0.2, 0.8, 0.1])  # whose sum is 1.7
 
 
 def article_figures(article: str | None = None, /, *, lang: Lang = "en") -> dict[str, Figure]:
@@ -205,7 +202,7 @@ def _similarity(figure: Figure, lang: Lang) -> None:
 
 def _cross_attention(figure: Figure, lang: Lang) -> None:
     source = ["the", "cat", "sleeps"]
-    target = {"en": ["neko", "ga", "nemuru"], "ja": ["猫", "が", "眠る"]}[lang]
+    target = [_canvas.words(token, lang)["text"] for token in ("neko", "ga", "nemuru")]
     meaning = np.eye(3)[[0, 1, 2]], np.eye(3)[[1, 0, 2]]  # cat, then what the two share, sleep
     weights = attention_weights(meaning[1], meaning[0], scale=3.0)
     weights_map(weights, tokens=target, key_tokens=source, ax=[figure.add_subplot()], lang=lang)
@@ -317,7 +314,8 @@ def _exponential(figure: Figure, lang: Lang) -> None:
 
 def _attention_arrows(figure: Figure, lang: Lang) -> None:
     weights = np.tile(PRINTED_WEIGHTS / PRINTED_WEIGHTS.sum(), (4, 1))
-    attention_arrows(weights, SENTENCE[lang], query=0, ax=figure.add_subplot(), lang=lang)
+    sentence = [_canvas.words(token, lang)["text"] for token in SENTENCE]
+    attention_arrows(weights, sentence, query=0, ax=figure.add_subplot(), lang=lang)
 
 
 def _inner_products(figure: Figure, _: Lang) -> None:

@@ -139,6 +139,13 @@ JAPANESE = {
     "variance": "分散",
     "variance of q · k": "q · k の分散",
     "variance of q · k / √D": "q · k / √D の分散",
+    "neko": "猫",
+    "ga": "が",
+    "nemuru": "眠る",
+    "kore": "これ",
+    "wa": "は",
+    "pen": "ペン",
+    "desu": "です",
 }
 
 Words = dict[str, Any]  # properties of a Text: what it says, and in which fonts
