@@ -1,5 +1,6 @@
 """Figures of measured properties: what is drawn is what was measured."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -164,6 +165,21 @@ def test_temperature_shows_keys_and_the_largest_weight(panels: list[Axes]) -> No
     assert legend(drawn[0]) == ["a_b", "$x$"]
     assert drawn[0].lines[0].get_linestyle() != drawn[0].lines[1].get_linestyle()
     assert [panel.get_ylabel() for panel in drawn] == ["keys attended to", "largest weight"]
+
+
+@pytest.mark.parametrize(
+    ("shape", "shared", "named"),
+    [((1, 2), False, [True, True]), ((2, 1), False, [True, True]), ((2, 1), True, [False, True])],
+)
+def test_every_axis_across_has_a_name(
+    shape: tuple[int, int], shared: bool, named: list[bool]
+) -> None:
+    for draw, name in (
+        (partial(rw.plot.temperature, MEASURED), "scale of the scores"),
+        (partial(rw.plot.long_term_decay, DISTANCES, BOUND, COSINE), "distance (tokens)"),
+    ):
+        panels = Figure().subplots(*shape, sharex=shared)
+        assert [panel.get_xlabel() == name for panel in draw(ax=panels)] == named
 
 
 def test_one_row_is_one_curve_without_a_legend(panels: list[Axes]) -> None:

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from ropewalk import _arrays
 from ropewalk._options import Lang
 from ropewalk.plot import _canvas
-from ropewalk.plot._canvas import COLOURS, LINES
+from ropewalk.plot._canvas import COLOURS, LINES, Words
 from ropewalk.properties import ScaleLaw, Scorecard, Temperature
 
 FILLS = {True: to_rgba(COLOURS[0], 0.35), False: to_rgba(COLOURS[1], 0.35)}
@@ -191,7 +191,7 @@ def long_term_decay(
         label.set(**_canvas.words("first below 0 at {}", lang, _canvas.number(first)))
     above.yaxis.label.set(**_canvas.words("bound", lang))
     below.yaxis.label.set(**_canvas.words("mean cosine", lang))
-    below.xaxis.label.set(**_canvas.words("distance (tokens)", lang))
+    _name_across([above, below], _canvas.words("distance (tokens)", lang))
     for panel in (above, below):
         panel.set_xscale("log")
         _canvas.open_frame(panel)
@@ -276,7 +276,7 @@ def temperature(
         panel.set_ylim(bottom=0)
         panel.yaxis.label.set(**_canvas.words(name, lang))
         _canvas.open_frame(panel)
-    panels[1].xaxis.label.set(**_canvas.words("scale of the scores", lang))
+    _name_across(panels, _canvas.words("scale of the scores", lang))
     return panels
 
 
@@ -351,6 +351,14 @@ def scale_law(law: ScaleLaw, /, *, ax: Axes | None = None, lang: Lang = "en") ->
     ax.yaxis.label.set(**_canvas.words("variance", lang))
     _canvas.open_frame(ax)
     return ax
+
+
+def _name_across(panels: Sequence[Axes], name: Words) -> None:
+    """Name the axis across of two panels, only below where one stands above the other's."""
+    for panel in panels:
+        panel.xaxis.label.set(**name)
+    if panels[0].get_shared_x_axes().joined(*panels):
+        panels[0].label_outer()
 
 
 def _two(height: float) -> list[Axes]:
