@@ -125,6 +125,13 @@ def test_the_mark_of_an_octave_is_a_mean(panels: list[Axes]) -> None:
     assert heights(drawn[0].lines[1]).tolist() == [3]
 
 
+def test_one_distance_is_seen(panels: list[Axes]) -> None:
+    rw.plot.long_term_decay([3], [1.0], [-1.0], ax=panels)
+    for panel, curve in zip(panels, (0, 1), strict=True):
+        assert panel.get_xlim() == (0.3, 30)
+        assert panel.lines[curve].get_marker() == "."
+
+
 def test_a_cosine_that_stays_positive_has_no_mark(panels: list[Axes]) -> None:
     rw.plot.long_term_decay(range(1, 3), [2, 1], [1, 0], ax=panels)
     assert len(panels[1].lines) == 2
@@ -139,6 +146,7 @@ def test_a_cosine_that_stays_positive_has_no_mark(panels: list[Axes]) -> None:
         (([0, 1], [1, 2], [1, 2]), "above 0 and rising"),
         (([2, 1], [1, 2], [1, 2]), "above 0 and rising"),
         (([], [], []), "not be empty"),
+        (([1, 2], [1, -0.5], [1, 1]), r"^bound must not be negative, got -0\.5$"),
         (([1], [np.nan], [1]), "finite, got nan"),
     ],
 )

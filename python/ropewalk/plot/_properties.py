@@ -126,7 +126,8 @@ def long_term_decay(
     ------
     ValueError
         If the arguments have not one shape of one dimension, are empty, not finite or above 1e100
-        in size, or `distances` are not above 0 and rising, or `ax` is not two Axes.
+        in size, `distances` are not above 0 and rising, a `bound` is negative, or `ax` is not two
+        Axes.
     TypeError
         If an argument holds no real numbers.
 
@@ -167,8 +168,12 @@ def long_term_decay(
     if at[0] <= 0 or (np.diff(at) <= 0).any():
         msg = f"distances must be above 0 and rising, got {distances!r}"
         raise ValueError(msg)
+    if (bounds < 0).any():
+        msg = f"bound must not be negative, got {bounds[bounds < 0][0]:g}"
+        raise ValueError(msg)
     above, below = _canvas.panels(ax, 2, lang, lambda: _two(4.6))
-    curves = above.plot(at, bounds, color=COLOURS[0], linewidth=0.7)
+    dot = "." if at.size == 1 else None
+    curves = above.plot(at, bounds, color=COLOURS[0], linewidth=0.7, marker=dot)
     octaves = np.floor(np.log2(at))
     starts = np.unique(octaves)
     means = [bounds[octaves == octave].mean() for octave in starts]
@@ -178,7 +183,7 @@ def long_term_decay(
     _canvas.legend(above, curves, [_canvas.words(name, lang) for name in names])
     above.set_ylim(bottom=0)
     below.axhline(0, color="0.5", linewidth=0.8)
-    below.plot(at, cosines, color=COLOURS[0], linewidth=0.7)
+    below.plot(at, cosines, color=COLOURS[0], linewidth=0.7, marker=dot)
     negative = np.flatnonzero(cosines < 0)
     if negative.size:
         first = float(at[negative[0]])
@@ -194,6 +199,8 @@ def long_term_decay(
     _name_across([above, below], _canvas.words("distance (tokens)", lang))
     for panel in (above, below):
         panel.set_xscale("log")
+        if at.size == 1:  # Matplotlib leaves no room around one
+            panel.set_xlim(at[0] / 10, at[0] * 10)
         _canvas.open_frame(panel)
     return [above, below]
 
