@@ -501,6 +501,23 @@ def test_long_names_stand_below_each_other(monkeypatch: pytest.MonkeyPatch) -> N
         assert legend._ncols == columns
 
 
+def test_long_tokens_are_whole_in_a_new_figure() -> None:
+    long = ["a" * 49] * 5
+    arrows = rw.plot.attention_arrows(np.full((5, 5), 0.2), long)
+    cells = rw.plot.heatmap(np.eye(5), kind="matrix", rows=long, columns=long)
+    for ax, texts in (
+        (arrows, arrows.texts),
+        (cells, [*cells.get_xticklabels(), *cells.get_yticklabels()]),
+    ):
+        figure = ax.figure.figure
+        figure.draw_without_rendering()
+        for text in texts:
+            box = text.get_window_extent()
+            assert min(box.x0, box.y0) >= 0, text
+            assert box.x1 <= figure.bbox.x1, text
+        assert min(ax.get_window_extent().size) > 150
+
+
 def test_a_curve_of_one_point_is_seen() -> None:
     for draw in (
         partial(rw.plot.position_kernel, [5], [3.0]),

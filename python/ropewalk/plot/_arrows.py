@@ -12,11 +12,12 @@ from numpy.typing import ArrayLike, NDArray
 from ropewalk import _options
 from ropewalk._attention_problem import checked_weights
 from ropewalk._options import Lang
-from ropewalk.plot import _canvas
+from ropewalk.plot import _canvas, _maps
 from ropewalk.plot._canvas import COLOURS, Words
 
 WIDEST = 7.0  # of an arrow, whose weight is 1 (points)
 FAINTEST = 0.3  # opacity of an arrow, whose weight is close to 0
+LEAST = 3.0  # room between long tokens (inches)
 MARGIN = 0.02  # between a token and its arrows, of the width of the Axes
 
 
@@ -100,7 +101,8 @@ def attention_arrows(
         query = _options.integer_between("query", query, 0, queries - 1)
     heads = [_canvas.words(head, lang) for head in ("key", "query")]
     longest = max(queries, keys)
-    ax = _canvas.axes(ax, 0.8 + 0.35 * longest, lang)
+    width = LEAST + _maps.length(names) + _maps.length(key_names)
+    ax = _canvas.axes(ax, 0.8 + 0.35 * longest, lang, width=max(_canvas.WIDTH, width))
     rows = _centred(queries, longest)
     key_rows = _centred(keys, longest)
     _name(ax, -MARGIN, key_rows, key_names, heads[0], "right", bold=None)

@@ -26,6 +26,7 @@ LABELS = {  # across and down
     "attention": ("key", "query"),
     "matrix": ("column", "row"),
 }
+LEAST = (3.5, 2.5)  # width and height of a map beside long names (inches)
 WIDTHS = [1.0, 1.5]  # of the positions of a table of numbers, and of its other columns
 SMALLEST, LARGEST = 6.0, 9.0  # letters in it (points)
 SMALLEST_IN_ONE_LINE = 7.5  # heads of which are broken, if they must be smaller
@@ -143,7 +144,9 @@ def heatmap(
     if cmap is not None and not known:
         msg = f"cmap must be the name of a Matplotlib colour map, got {cmap!r}"
         raise ValueError(msg)
-    ax = _canvas.axes(ax, 4.5, lang)
+    beside, below = _maps.length(names_down), _maps.length(names_across)
+    width, height = max(_canvas.WIDTH, LEAST[0] + beside), max(4.5, LEAST[1] + below)
+    ax = _canvas.axes(ax, height, lang, width=width)
     image = _maps.draw(
         ax,
         shown,
