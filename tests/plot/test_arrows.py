@@ -110,6 +110,11 @@ def test_keys_stand_on_the_left_and_queries_on_the_right_letter_for_letter(ax: A
         ([[0.6, 0.2, 1.8]], {}, "weights must be from 0 to 1, got 1.8"),
         ([[0.5, 0.5, 0.0]], {}, "tokens must be 1 strings, got 3"),
         (WEIGHTS, {"key_tokens": ["a"]}, "key_tokens must be 3 strings, got 1"),
+        (
+            [[0.5, 0.5]] * 3,
+            {},
+            "^key_tokens must be given where keys are not as many as queries, got 2 keys$",
+        ),
         (WEIGHTS, {"query": 3}, "query must be an integer from 0 to 2, got 3"),
         (WEIGHTS, {"query": -1}, "query must be an integer from 0 to 2, got -1"),
     ],

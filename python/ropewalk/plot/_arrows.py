@@ -95,6 +95,9 @@ def attention_arrows(
         raise TypeError(msg)
     names = _canvas.token_labels("tokens", tokens, queries)
     if key_tokens is None:
+        if keys != queries:
+            msg = f"key_tokens must be given where keys are not as many as queries, got {keys} keys"
+            raise ValueError(msg)
         key_tokens = tokens
     key_names = _canvas.token_labels("key_tokens", key_tokens, keys)
     if query is not None:
