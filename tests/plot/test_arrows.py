@@ -130,6 +130,11 @@ def test_a_query_is_an_integer(ax: Axes) -> None:
         rw.plot.attention_arrows(WEIGHTS, TOKENS, query=1.0, ax=ax)  # type: ignore[arg-type]
 
 
+def test_digits_do_not_say_nothing_or_all_of_what_is_neither(ax: Axes) -> None:
+    rw.plot.attention_arrows([[0.002, 0.998, 1.0]], "q", key_tokens="abc", query=0, ax=ax)
+    assert [text.get_text() for text in ax.texts][-3:] == ["< 0.01", "> 0.99", "1.00"]
+
+
 def test_a_weight_stands_beside_its_own_key(ax: Axes) -> None:
     weights = np.tile(np.arange(1, 17) / 136, (16, 1))
     rw.plot.attention_arrows(weights, [f"t{i}" for i in range(16)], query=0, ax=ax)

@@ -131,7 +131,7 @@ def attention_arrows(
                 ax.text(
                     share,
                     (1 - share) * key_rows[key] + share * rows[row],
-                    f"{weight:.2f}",
+                    _digits(weight),
                     ha="left",
                     va="center",
                     bbox={"facecolor": ax.get_facecolor(), "edgecolor": "none", "pad": 1},
@@ -144,6 +144,13 @@ def attention_arrows(
 def _centred(count: int, longest: int) -> NDArray[np.float64]:
     """Return where so many tokens stand, beside a line of the longest."""
     return np.arange(count, dtype=np.float64) + (longest - count) / 2
+
+
+def _digits(weight: float) -> str:
+    digits = f"{weight:.2f}"
+    if digits == "0.00":
+        return "< 0.01"
+    return "> 0.99" if digits == "1.00" and weight < 1 else digits
 
 
 def _name(
