@@ -471,6 +471,40 @@ def test_stages_have_one_size_whatever_the_width_of_the_values() -> None:
     np.testing.assert_allclose(sizes, [sizes[0]] * 4, rtol=0.02)
 
 
+def test_numbers_of_bars_stand_apart_where_maps_are_flat() -> None:
+    few, many = np.ones((3, 4)), np.linspace(-0.9, 0.8, 160).reshape(40, 4)
+    panels = rw.plot.attention_stages(rw.attention_stages(few, many, many))
+    panels += rw.plot.attention_weights(np.linspace(0, 0.21, 360).reshape(3, 3, 40))
+    for figure in {panel.figure.figure for panel in panels}:
+        figure.draw_without_rendering()
+        bars = [ax for ax in figure.axes if ax not in panels]
+        for bar in bars:
+            low, high = bar.get_ylim()
+            places = zip(bar.get_yticks(), bar.get_yticklabels(), strict=True)
+            boxes = [text.get_window_extent() for at, text in places if low <= at <= high]
+            assert len(boxes) >= 2
+            assert all(a.y1 <= b.y0 for a, b in itertools.pairwise(boxes))
+
+
+def test_many_heads_are_whole_and_fill_their_figure() -> None:
+    panels = rw.plot.attention_weights(np.full((64, 8, 8), 1 / 8))
+    figure = panels[0].figure.figure
+    figure.draw_without_rendering()
+    whole, size = figure.get_tightbbox(), figure.get_size_inches()
+    assert whole.x1 <= size[0]
+    assert whole.height > 0.75 * size[1]
+
+
+def test_maps_of_several_shapes_are_as_high() -> None:
+    shapes = [(8, 8), (3, 8), (8, 2)]
+    weights = {str(shape): np.full(shape, 1 / shape[1]) for shape in shapes}
+    panels = rw.plot.attention_weights(weights)
+    panels[0].figure.figure.draw_without_rendering()
+    heights = [panel.get_window_extent().height for panel in panels]
+    assert max(heights) < 1.1 * min(heights)
+    assert panels[0].figure.figure.get_figheight() < 3
+
+
 def test_what_is_not_finite_is_grey_and_named() -> None:
     key = [[1.0, 0.0], [math.nan, 0.0], [0.0, math.inf]]
     stages = rw.attention_stages(X, key, X, key_lengths=1)

@@ -11,6 +11,7 @@ import numpy as np
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap, Normalize
+from matplotlib.image import AxesImage
 from numpy.typing import ArrayLike, NDArray
 
 from ropewalk import AttentionStages
@@ -22,9 +23,11 @@ from ropewalk.plot._maps import AROUND_ZERO, FROM_ZERO, HATCHED
 
 Map = tuple[Words, NDArray[Any]]  # its title, and its values: queries down, keys across
 
-FLAT = 0.4  # height of a map in its widths, from which on a colour bar has room for five ticks
+FLAT = 0.4  # height of a map in its widths, up to which numbers of a colour bar are small
+WIDEST_BAR = 0.3  # of colours (inches)
 BESIDE = 1.2  # maps in a row, and names: bars of colours and a label (inches)
 BELOW = 0.3  # a map, which names take before a figure is higher (inches)
+SMALLEST = 0.8  # side of a map in a new figure (inches)
 SEES = ListedColormap([COLOURS[0]])
 
 
@@ -101,7 +104,7 @@ def attention_weights(
     for panel, (title, values), name in zip(panels, maps, names, strict=True):
         image = _maps.draw(panel, values, values == 0, FROM_ZERO, colours)
         _label(panel, title, name, lang)
-    panels[0].figure.colorbar(image, ax=panels, ticks=_maps.few_ticks(5))
+    _colour_bar(image, panels, max(_maps.box(values.shape) for _, values in maps))
     if any((values == 0).any() for _, values in maps):
         _maps.legend(panels, {"exactly 0": HATCHED}, lang)
     return panels
@@ -199,8 +202,7 @@ def attention_stages(
             reach = _maps.reach(*scores.values()) if stage in scores else _maps.reach(values)
             norm = Normalize(-reach, reach)
             image = _maps.draw(panel, values, hidden, AROUND_ZERO, norm, mixed=True)
-        ticks = _maps.few_ticks(5 if _maps.box(masked.shape) > FLAT else 2)
-        panel.figure.colorbar(image, ax=panel, ticks=ticks)
+        _colour_bar(image, [panel], _maps.box(masked.shape))
         if stage == "output":
             panel.set(aspect="auto", box_aspect=_maps.box(masked.shape))
             _label(panel, _canvas.words(stage, lang), (names[0], {}), lang, across="feature")
@@ -337,17 +339,21 @@ def _panels(
     rows = ceil(count / most)
     columns = ceil(count / rows)
     one_shape = len(set(shapes)) == 1
-    tallest = max(map(_maps.box, shapes))
-    side = min(3.2, max(0.8, 0.75 * _canvas.WIDTH / columns * tallest))
+    # Maps of a row are as high, and a column as wide as the flattest of its maps.
+    ratios = [1 / min(map(_maps.box, shapes[i::columns])) for i in range(columns)]
+    room = 0.75 * _canvas.WIDTH
+    side = min(3.2, max(SMALLEST, room / sum(ratios)))
     beside, below = (max(map(_maps.length, those)) for those in zip(*names, strict=True))
-    width = columns * min(side / tallest, 0.75 * _canvas.WIDTH / columns) + BESIDE
+    width = min(side * sum(ratios), max(room, SMALLEST * columns)) + BESIDE
     width += beside * (1 if one_shape else columns)
     height = 0.6 + rows * (0.4 + side)
     height += max(0.0, below - BELOW) * (
         1 + (count < rows * columns) if one_shape and alike else rows
     )
     size = (max(_canvas.WIDTH, width), height)
-    _, grid = plt.subplots(rows, columns, figsize=size, layout="compressed", squeeze=False)
+    _, grid = plt.subplots(
+        rows, columns, figsize=size, layout="compressed", squeeze=False, width_ratios=ratios
+    )
     for spare in grid.flat[count:]:
         spare.remove()
     panels = list(grid.flat[:count])
@@ -358,6 +364,15 @@ def _panels(
             panel.yaxis.label.set_visible(left)
             panel.xaxis.label.set_visible(bottom)
     return panels
+
+
+def _colour_bar(image: AxesImage, panels: list[Axes], box: float) -> None:
+    """Add a bar beside panels, narrow though it be long, with small numbers where maps are flat."""
+    figure = panels[0].figure
+    aspect = max(20.0, figure.figure.get_figheight() / WIDEST_BAR)
+    bar = figure.colorbar(image, ax=panels, aspect=aspect, ticks=_maps.FewTicks())
+    if box <= FLAT:
+        bar.ax.tick_params(labelsize=_maps.LEGIBLE)
 
 
 def _label(

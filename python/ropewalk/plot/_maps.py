@@ -32,6 +32,7 @@ FLATTEST = 0.2  # height of a map of square cells, in its widths, or the other w
 LINE = 1.1  # height and space of a line, in sizes of the font
 LEGIBLE = 7.0  # smallest size of a font (points)
 LARGEST = 9.0  # size of values in roomy cells (points)
+MOST_TICKS = 5  # of a colour bar, about
 REACH = (1e-280, 1e300)  # Matplotlib has no colours for smaller and for larger values
 
 
@@ -175,9 +176,16 @@ def length(names: Words) -> float:
     return LETTER * float(rcParams["font.size"]) * longest / 72
 
 
-def few_ticks(most: int) -> MaxNLocator:
-    """Return ticks of a colour bar, whose numbers stay short."""
-    return MaxNLocator(most, steps=[1, 2, 5, 10])
+class FewTicks(MaxNLocator):
+    """Ticks of a colour bar, whose numbers stay short and apart."""
+
+    def __init__(self) -> None:
+        super().__init__(steps=[1, 2, 5, 10])
+
+    def __call__(self) -> Sequence[float]:
+        room = self.axis.get_tick_space()  # type: ignore[union-attr]
+        self.set_params(nbins=min(max(2, room), MOST_TICKS))
+        return super().__call__()
 
 
 def fit_title(panel: Axes) -> None:

@@ -167,7 +167,7 @@ def heatmap(
         ax.set_yticks(sorted({1, *range(spacing, len(shown) + 1, spacing)}))
     for axis, word in zip((ax.xaxis, ax.yaxis), LABELS[kind], strict=True):
         axis.label.set(**_canvas.words(word, lang))
-    ticks = None if log else _maps.few_ticks(5)
+    ticks = None if log else _maps.FewTicks()
     ax.figure.colorbar(image, ax=ax, ticks=ticks, extend=extend)
     if hidden.any():
         patch = Patch(facecolor="none", **_maps.HATCHED)
