@@ -193,6 +193,13 @@ def test_numbers_stand_in_their_rows_and_columns(ax: Axes) -> None:
     assert bottom > top
 
 
+def test_large_numbers_of_a_product_are_legible(ax: Axes) -> None:
+    rw.plot.matrix_product([[1e20, 0.001]], [[999999.5], [-1e6]], row=0, ax=ax)
+    assert {"1e+20", "0", "999999.5", "1e+26"} <= set(said(ax))
+    numbers = [text for text in ax.texts if text.get_text() == "1e+20"]
+    assert min(float(number.get_fontsize()) for number in numbers) > 6
+
+
 @pytest.mark.parametrize(
     ("row", "column", "written", "framed"),
     [

@@ -373,6 +373,15 @@ def test_number_table_takes_labels_and_decimals(ax: Axes) -> None:
     assert [cells[1, column].get_text().get_text() for column in (0, 1)] == ["9", "0.2"]
 
 
+def test_a_table_of_large_numbers_stays_narrow() -> None:
+    ax = rw.plot.number_table([[9e14, -1e15, 1e300]], decimals=1)
+    cells = ax.tables[0].get_celld()
+    minus = "\N{MINUS SIGN}"
+    written = [cells[1, column].get_text().get_text() for column in (1, 2, 3)]
+    assert written == ["900000000000000.0", f"{minus}1.0e+15", "1.0e+300"]
+    assert ax.figure.get_figwidth() < 7  # type: ignore[union-attr]
+
+
 @pytest.mark.parametrize("decimals", [-1, 18, 1.5, "2", True])
 def test_decimals_are_a_small_integer(decimals: Any) -> None:
     with pytest.raises((TypeError, ValueError), match="decimals must be an integer"):

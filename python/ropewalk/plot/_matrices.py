@@ -15,6 +15,7 @@ from ropewalk.plot import _canvas
 from ropewalk.plot._canvas import BLUE, CENTRED, FAINT, GREEN, ORANGE, SHADE
 
 LARGEST_FONT = 11.0  # of the numbers of a matrix (points)
+LARGEST_IN_FULL = 1e6
 
 # Cells between the matrices of a product, and the height of a line written below them.
 GAP = 1.2
@@ -52,7 +53,8 @@ def matrix_product(
     Returns
     -------
     Axes
-        Numbers are rounded to two decimals, and sums are those of the numbers that were given.
+        Numbers are rounded to two decimals, from 1e6 on to three digits, and sums are those of the
+        numbers that were given.
 
     Raises
     ------
@@ -141,6 +143,8 @@ def _selected(name: str, place: int | None, count: int) -> list[int]:
 
 
 def _number(value: float) -> str:
+    if abs(value) >= LARGEST_IN_FULL:
+        return f"{value:.3g}"
     return np.format_float_positional(round(value, 2) + 0.0, precision=2, trim="-")
 
 

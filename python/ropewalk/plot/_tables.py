@@ -31,6 +31,7 @@ WIDTHS = [1.0, 1.5]  # of the positions of a table of numbers, and of its other 
 SMALLEST, LARGEST = 6.0, 9.0  # letters in it (points)
 SMALLEST_IN_ONE_LINE = 7.5  # heads of which are broken, if they must be smaller
 DECADES = 6  # of a logarithmic scale, at the most
+FAR = 1e15  # from which on numbers have exponents
 MOST_DECIMALS = 17  # those that tell float64 apart below 1
 
 
@@ -197,7 +198,7 @@ def number_table(
     labels : sequence of str, optional
         Heads of the columns; "dimension 1 (sin)", "dimension 2 (cos)" and so on unless given.
     decimals : int, default 4
-        Decimals to which values are rounded, 0 to 17.
+        Decimals to which values are rounded, 0 to 17; from 1e15 on those of the form 1.2e+15.
     ax : Axes, optional
         Where to draw; a new figure unless given.
     lang : {"en", "ja"}, default "en"
@@ -239,7 +240,7 @@ def number_table(
     names = _canvas.own_words(labels, _canvas.dimensions(values.shape[1], lang), lang)
     digits = _options.integer_between("decimals", decimals, 0, MOST_DECIMALS)
     cells = [
-        [_canvas.number(position), *(Formatter.fix_minus(f"{value:.{digits}f}") for value in row)]
+        [_canvas.number(position), *(_written(value, digits) for value in row)]
         for position, row in zip(at, values, strict=True)
     ]
     heads = [_canvas.words("t (position)", lang), *names]
@@ -266,6 +267,10 @@ def number_table(
     for cell in drawn.get_celld().values():
         cell.set_linewidth(0.6)
     return ax
+
+
+def _written(value: float, decimals: int) -> str:
+    return Formatter.fix_minus(f"{value:.{decimals}{'f' if abs(value) < FAR else 'e'}}")
 
 
 def _size(cells: Sequence[Sequence[str]], heads: Sequence[str]) -> float:
