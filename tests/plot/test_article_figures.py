@@ -217,7 +217,8 @@ def test_weights_of_the_demo_sentence_sum_to_1(figures: dict[str, Figure]) -> No
 
 
 def test_the_first_column_is_that_of_inner_products(figures: dict[str, Figure]) -> None:
-    texts = [text.get_text() for text in figures["004_inner_products"].axes[0].texts]
+    ax = figures["004_inner_products"].axes[0]
+    texts = [text.get_text().replace("\N{MINUS SIGN}", "-") for text in ax.texts]
     sums = [text for text in texts if " = " in text]
     assert len(sums) == 4
     for text in sums:

@@ -31,7 +31,11 @@ TABLE = rw.sinusoidal_encoding(range(4), 4)
 
 # What is said of every figure with words, whole texts.
 SPOKEN = {
-    "addition": {"次元", "位置符号: -0.98999 〜 0.99955", "和: -1.49 〜 2.03"},
+    "addition": {
+        "次元",
+        "位置符号: \N{MINUS SIGN}0.98999 〜 0.99955",
+        "和: \N{MINUS SIGN}1.49 〜 2.03",
+    },
     "angle_error": {
         "位置 (トークン)",
         "角度の誤差 (ラジアン)",
@@ -490,6 +494,10 @@ def test_a_minus_is_that_of_the_axes(unicode: bool) -> None:
         assert [text.get_text() for text in ax.texts] == [f"{minus}1.00", f"{minus}0.50"]
         table = rw.plot.number_table([[-0.25]], positions=[-2], ax=Figure().add_subplot())
         assert {f"{minus}2", f"{minus}0.2500"} <= set(_texts(table))
+        curve = rw.plot.wavelengths(
+            {"half-2": rw.frequencies.axial(8, axes=2)}, ax=Figure().add_subplot()
+        )
+        assert "half-2, axis 0" in _texts(curve)  # a name is no number
 
 
 def test_long_names_stand_below_each_other(monkeypatch: pytest.MonkeyPatch) -> None:

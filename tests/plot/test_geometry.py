@@ -122,7 +122,7 @@ def test_the_foot_of_the_perpendicular_is_where_the_projection_ends(
     _, perpendicular, shadow, _ = ax.lines
     assert ends(perpendicular) == [[w, 0], [w, 1]]
     assert ends(shadow) == [[0, 0], [w, 0]]
-    assert ax.get_title().endswith(f" = {w:g}")
+    assert ax.get_title().endswith(f" = {w:g}".replace("-", "\N{MINUS SIGN}"))
     assert {"a", "b", "w", "θ"} == set(said(ax))
 
 
@@ -130,7 +130,7 @@ def test_the_foot_of_the_perpendicular_is_where_the_projection_ends(
     ("b", "product", "title"),
     [
         ([1.5, 1.0], 3, "a · b = |a| w = 2 · 1.5 = 3"),
-        ([-1.5, 1.0], -3, "a · b = |a| w = 2 · (-1.5) = -3"),
+        ([-1.5, 1.0], -3, "a · b = |a| w = 2 · (\N{MINUS SIGN}1.5) = \N{MINUS SIGN}3"),
         ([3.0, 0.0], 6, "a · b = |a| w = 2 · 3 = 6"),
     ],
 )
@@ -203,7 +203,12 @@ def test_large_numbers_of_a_product_are_legible(ax: Axes) -> None:
 @pytest.mark.parametrize(
     ("row", "column", "written", "framed"),
     [
-        (0, 1, ["1·6 + (-2)·8 = -10"], ["1", "-2", "6", "8", "-10"]),
+        (
+            0,
+            1,
+            ["1·6 + (\N{MINUS SIGN}2)·8 = \N{MINUS SIGN}10"],
+            ["1", "\N{MINUS SIGN}2", "6", "8", "\N{MINUS SIGN}10"],
+        ),
         (
             1,
             None,
@@ -213,8 +218,8 @@ def test_large_numbers_of_a_product_are_legible(ax: Axes) -> None:
         (
             None,
             0,
-            ["1·5 + (-2)·7 = -9", "3·5 + 4·7 = 43"],
-            ["1", "-2", "3", "4", "5", "7", "-9", "43"],
+            ["1·5 + (\N{MINUS SIGN}2)·7 = \N{MINUS SIGN}9", "3·5 + 4·7 = 43"],
+            ["1", "\N{MINUS SIGN}2", "3", "4", "5", "7", "\N{MINUS SIGN}9", "43"],
         ),
     ],
 )
@@ -282,7 +287,12 @@ def test_matrices_that_do_not_fit_are_refused(ax: Axes) -> None:
 
 @pytest.mark.parametrize(
     ("matrix", "factor"),
-    [(SHEAR, "1"), ([[0, -2], [2, 0]], "4"), ([[1, 0], [0, -1]], "-1"), ([[1, 1], [1, 1]], "0")],
+    [
+        (SHEAR, "1"),
+        ([[0, -2], [2, 0]], "4"),
+        ([[1, 0], [0, -1]], "\N{MINUS SIGN}1"),
+        ([[1, 1], [1, 1]], "0"),
+    ],
 )
 def test_all_points_are_moved_by_one_rule(pair: list[Axes], matrix: Any, factor: str) -> None:
     rw.plot.linear_map(CLOUD, matrix, ax=pair)

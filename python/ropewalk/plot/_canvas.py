@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import string
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, Literal
@@ -278,10 +279,18 @@ def check_drawable(name: str, array: NDArray[np.float64]) -> None:
         raise ValueError(msg)
 
 
+class _WithMinus(string.Formatter):
+    """Formats numbers, and not names, with the minus sign of the axes."""
+
+    def format_field(self, value: object, format_spec: str) -> str:
+        text = str(super().format_field(value, format_spec))
+        return text if isinstance(value, str) else Formatter.fix_minus(text)
+
+
 def words(english: str, lang: Lang, /, *values: object) -> Words:
     """Return a label, in Japanese where that is asked for and a font can draw it."""
     font = _font(lang)
-    text = (JAPANESE[english] if font else english).format(*values)
+    text = _WithMinus().format(JAPANESE[english] if font else english, *values)
     return {"text": text, **(font or _drawn([text], "\n")[1])}
 
 

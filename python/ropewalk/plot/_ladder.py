@@ -11,6 +11,7 @@ from matplotlib.animation import FuncAnimation
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
+from matplotlib.ticker import Formatter
 from numpy.typing import ArrayLike, NDArray
 
 from ropewalk import _arrays
@@ -105,7 +106,8 @@ def addition(
         _add_bars(ax, row, floor, colour)
         title = ax.text(0, floor + high + height / 8, "", transform=ax.get_yaxis_transform())
         title.set(**_canvas.words(name, lang, row.min(), row.max()))
-    ax.set_yticks(np.add.outer(floors, ticks).ravel(), [f"{tick:.3g}" for tick in ticks] * 3)
+    said = [Formatter.fix_minus(f"{tick:.3g}") for tick in ticks]
+    ax.set_yticks(np.add.outer(floors, ticks).ravel(), said * 3)
     ax.set_ylim(floors[-1] + low - height / 20, high + height / 2)
     _count_dimensions(ax, token.size, lang)
     ax.spines[["top", "right", "left"]].set_visible(False)

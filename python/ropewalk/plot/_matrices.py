@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
+from matplotlib.ticker import Formatter
 from numpy.typing import ArrayLike
 
 from ropewalk import _options
@@ -144,8 +145,10 @@ def _selected(name: str, place: int | None, count: int) -> list[int]:
 
 def _number(value: float) -> str:
     if abs(value) >= LARGEST_IN_FULL:
-        return f"{value:.3g}"
-    return np.format_float_positional(round(value, 2) + 0.0, precision=2, trim="-")
+        return Formatter.fix_minus(f"{value:.3g}")
+    return Formatter.fix_minus(
+        np.format_float_positional(round(value, 2) + 0.0, precision=2, trim="-")
+    )
 
 
 def _brackets(ax: Axes, x: float, top: float, shape: tuple[int, ...]) -> None:

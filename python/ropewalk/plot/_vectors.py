@@ -8,6 +8,7 @@ from math import cos, degrees, hypot, sin
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import Arc, Polygon
+from matplotlib.ticker import Formatter
 from numpy.typing import ArrayLike
 
 from ropewalk import _options
@@ -141,9 +142,8 @@ def projection(a: ArrayLike, b: ArrayLike, /, *, ax: Axes | None = None) -> Axes
     ax = _canvas.axes(ax, 3.0)
     _draw_projection(ax, length, along, above)
     slant = hypot(along, above)
-    ax.set_title(
-        f"w = |b| cos θ = {slant:.4g} · {_canvas.factor(f'{along / slant:.4g}')} = {along:.4g}"
-    )
+    cosine = _canvas.factor(f"{along / slant:.4g}")
+    ax.set_title(Formatter.fix_minus(f"w = |b| cos θ = {slant:.4g} · {cosine} = {along:.4g}"))
     _frame(ax, [(0, 0), (length, 0), (along, above)])
     return ax
 
@@ -197,7 +197,8 @@ def inner_product(a: ArrayLike, b: ArrayLike, /, *, ax: Axes | None = None) -> A
     for x in (0, product):
         ax.plot([x, x], [down, 0], color=FAINT, linestyle=":", linewidth=1, zorder=0)
     _beside(ax, "a · b", (product / 2, down), (0, -12))
-    ax.set_title(f"a · b = |a| w = {length:.4g} · {_canvas.factor(f'{along:.4g}')} = {product:.4g}")
+    width = _canvas.factor(f"{along:.4g}")
+    ax.set_title(Formatter.fix_minus(f"a · b = |a| w = {length:.4g} · {width} = {product:.4g}"))
     _frame(ax, [(0, 1.5 * down), (length, 0), (along, above), (product, 0)])
     return ax
 
