@@ -188,6 +188,10 @@ def test_the_scorecard_speaks_japanese() -> None:
         assert [cell.value for cell in one] == [cell.value for cell in other]
         for cell in other:
             assert re.search("[ぁ-ん]", cell.note)
+    for card in (english, japanese):  # each note stands alone in the tip of its cell
+        notes = [card[encoding, "generalises to longer"].note for encoding in card.encodings]
+        assert all("0.01" in note for note in notes)
+        assert not any("the same" in note or "同上" in note for note in notes)
     assert japanese["RoPE", "keeps the norm"].holds
 
 

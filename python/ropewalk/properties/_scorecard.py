@@ -261,8 +261,10 @@ PROPERTIES = (
         },
         {
             "normalised": {
-                "en": "the same; near 0, as a longer text squeezes its positions into one range",
-                "ja": "同上。長い系列の位置も同じ範囲に押し込むので、ほぼ 0 になる",
+                "en": "share of values beyond the range seen so far, up to four times the length, "
+                "near 0 as a longer text squeezes its positions into one range; below 0.01",
+                "ja": "4 倍の長さまでに現れる、それまでの範囲を外れた値の割合。長い系列の位置も"
+                "同じ範囲に押し込むので、ほぼ 0 になる。0.01 未満なら成り立つ",
             },
             "ALiBi": {
                 "en": "share of the attention to equal keys that goes beyond the length; "
