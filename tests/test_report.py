@@ -249,9 +249,16 @@ def test_the_page_names_nothing_outside_itself_and_runs_no_script(page: Element)
     assert "@import" not in style.text()
 
 
+def test_every_head_says_of_what(page: Element) -> None:
+    for table in page.all("table"):
+        head, *rows = table.all("tr")
+        assert {th.attributes.get("scope") for th in head.all("th")} == {"col"}
+        assert {th.attributes.get("scope") for row in rows for th in row.all("th")} <= {"row"}
+
+
 def test_the_summary_counts_the_verdicts_of_every_article(page: Element) -> None:
     heads, *rows = page.anchors()["summary"].all("tr")
-    numbers = [head.text() for head in heads.all("th")[1:-1]]
+    numbers = [head.text() for head in heads.all("th")[:-1]]
     assert numbers == [*rw.articles.titles()]
     counted = [[int(cell.text()) for cell in row.all("td")] for row in rows]
     verdicts = ["reproduced", "rounded differently", "wrong", "illustrative", "not a theorem"]
@@ -305,6 +312,14 @@ def test_what_is_not_reproduced_says_so(key: str, lang: Lang, words: str) -> Non
     entries = (Entry("C000.1", "", "", "reproduced"), Entry("E000.1", "", "", "wrong"))
     page = WellFormed(Report(entries, {}, (key,), lang).html()).root
     assert [e.id for e in entries if words in page.anchors()[e.id].text()] == [key]
+
+
+@pytest.mark.parametrize(("lang", "words"), [("en", "article 000,"), ("ja", ": 記事 000 の検証")])
+def test_a_report_of_one_article_says_which(lang: Lang, words: str) -> None:
+    page = WellFormed(Report((Entry("C000.1", "", "", "wrong"),), {}, (), lang).html()).root
+    for tag in ("title", "h1"):
+        (title,) = page.all(tag)
+        assert words in title.text()
 
 
 def test_a_report_of_one_article_leads_to_no_other() -> None:

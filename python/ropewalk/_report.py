@@ -21,7 +21,9 @@ KINDS = "FVGCSN"  # that a section of an article shows; all errata stand togethe
 # The words of the report that the tables of the ledger do not have.
 WORDS: Mapping[str, Mapping[str, str]] = {
     "en": {
-        "title": "Positional encodings and attention: five articles, checked",
+        "title": "Positional encodings and attention: {}, checked",
+        "articles": "five articles",
+        "article": "article {}",
         "lead": "What each article says, what is true, and an expression of ropewalk to try.",
         "summary": "Summary",
         "all": "all",
@@ -41,7 +43,9 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "made": "Made by ropewalk",
     },
     "ja": {
-        "title": "位置符号と注意機構: 5 本の記事の検証",
+        "title": "位置符号と注意機構: {}の検証",
+        "articles": "5 本の記事",
+        "article": "記事 {} ",
         "lead": "各記事の記述と正しい内容、それを確かめる ropewalk の式をまとめた報告です。",
         "summary": "まとめ",
         "all": "全体",
@@ -190,6 +194,8 @@ class Report:
         """Write the page."""
         words, names = WORDS[self.lang], titles(lang=self.lang)
         articles = {entry.article: names[entry.article] for entry in self.entries}
+        which = words["article" if len(articles) == 1 else "articles"].format(*articles)
+        title = words["title"].format(which)
         errata = [entry for entry in self.entries if entry.kind == "E"]
         contents = [(f"article-{number}", f"{number} {name}") for number, name in articles.items()]
         sections = [self._summary([*articles])]
@@ -204,12 +210,12 @@ class Report:
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta http-equiv="Content-Security-Policy" content="{POLICY}">
-<title>{words["title"]}</title>
+<title>{title}</title>
 <style>{STYLE}</style>
 </head>
 <body>
 <header>
-<h1>{words["title"]}</h1>
+<h1>{title}</h1>
 <p>{words["lead"]}</p>
 <nav><ul>{links}</ul></nav>
 </header>
@@ -224,16 +230,19 @@ class Report:
         """How many entries of each article have each verdict."""
         words = WORDS[self.lang]
         counts = Counter((self._verdict(entry), entry.article) for entry in self.entries)
-        head = "".join(f'<th><a href="#article-{number}">{number}</a></th>' for number in articles)
+        head = "".join(
+            f'<th scope="col"><a href="#article-{number}">{number}</a></th>' for number in articles
+        )
         rows = ""
         for verdict in SIGNS:
             numbers = [counts[verdict, number] for number in articles]
             cells = "".join(f"<td>{n}</td>" for n in [*numbers, sum(numbers)])
-            rows += f"<tr><th>{self._marked_verdict(verdict)}</th>{cells}</tr>\n"
+            name = self._marked_verdict(verdict)
+            rows += f'<tr><th scope="row">{name}</th>{cells}</tr>\n'
         return f"""<section id="summary">
 <h2>{words["summary"]}</h2>
 <table class="summary">
-<thead><tr><th></th>{head}<th>{words["all"]}</th></tr></thead>
+<thead><tr><td></td>{head}<th scope="col">{words["all"]}</th></tr></thead>
 <tbody>
 {rows}</tbody>
 </table>
@@ -275,7 +284,7 @@ class Report:
         if kind == "V":
             names[2:2] = ["printed", "computed"]
         words = TABLE_WORDS[self.lang]
-        head = "".join(f'<th class="{name}">{words[name]}</th>' for name in names)
+        head = "".join(f'<th scope="col" class="{name}">{words[name]}</th>' for name in names)
         rows = ""
         for entry in entries:
             cells = {
