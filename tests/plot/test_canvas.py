@@ -412,6 +412,13 @@ def test_labels_are_strings(draw: Drawing, labels: Any) -> None:
     assert not ax.texts
 
 
+@pytest.mark.parametrize("mark", [0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), 0x2066, 0x2069])
+def test_tokens_that_turn_letters_round_are_numbers(mark: int) -> None:
+    tokens = ["a", f"b{chr(mark)}c"]
+    (ax,) = rw.plot.attention_weights(np.eye(2), tokens=tokens, ax=Figure().add_subplot())
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["a", "1"]
+
+
 def test_tokens_of_an_iterator_are_refused() -> None:
     tokens: Any = iter("ab")  # which would be at its end when keys are named
     message = r"^tokens must be a sequence of strings, got <str_"

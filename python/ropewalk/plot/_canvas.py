@@ -53,6 +53,9 @@ ARROW: dict[str, Any] = {
 # Five, so that colour and style together tell thirty curves apart, and five in grey.
 LINES = ("-", "--", "-.", ":", (0, (6, 1, 1, 1, 1, 1)))
 
+# Marks that turn the letters around them, of whatever label: as letters that no font has.
+TURNING = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+
 JAPANESE_FONTS = (
     "Noto Sans CJK JP",
     "Noto Sans JP",
@@ -436,7 +439,7 @@ def _letters(families: Sequence[str]) -> set[str]:
 
 @cache
 def _letters_of(path: str) -> frozenset[str]:
-    return frozenset(map(chr, font_manager.get_font(path).get_charmap()))
+    return frozenset(map(chr, font_manager.get_font(path).get_charmap())) - TURNING
 
 
 def _font(lang: Lang) -> Words:
