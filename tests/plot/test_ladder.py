@@ -74,6 +74,16 @@ def test_rows_do_not_touch(ax: Axes) -> None:
     assert bottom < spans[2][0] < spans[0][1] < top
 
 
+@pytest.mark.parametrize("count", [1, 3])
+def test_a_path_that_stays_where_it_is_has_one_name_beside_its_dot(ax: Axes, count: int) -> None:
+    rw.plot.path([[2.0, 3.0]] * count, ax=ax)
+    (name,) = ax.texts
+    assert name.get_text() == "0"
+    ax.figure.figure.draw_without_rendering()
+    dot = ax.transData.transform(np.array([2.0, 3.0]))
+    assert name.get_window_extent().y0 > dot[1]
+
+
 def test_position_252_drowns_the_token(ax: Axes) -> None:  # G002.1
     token = embedding(16)
     rw.plot.addition(token, rw.integer_encoding(252, 16), ax=ax)

@@ -192,11 +192,13 @@ def path(
     centre = places.mean(axis=0)
     apart = 0.07 * np.ptp(places, axis=0).max()  # so that no name lies on another
     for i in range(0, len(at), max(1, len(at) // MARKS)):
-        if any(math.dist(places[i], places[other]) < apart for other in named):
+        if any(math.dist(places[i], places[other]) <= apart for other in named):
             continue
         named.append(i)
         outwards = places[i] - centre
-        outwards *= 11 / (math.hypot(*outwards) or 1)
+        if not outwards.any():
+            outwards[1] = 1
+        outwards *= 11 / math.hypot(*outwards)
         name = ax.annotate(
             _canvas.number(at[i]),
             places[i],
