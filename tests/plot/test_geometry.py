@@ -1,5 +1,6 @@
 """Figures of geometry: what is drawn is what was given, and what is written is true."""
 
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -191,6 +192,16 @@ def test_numbers_stand_in_their_rows_and_columns(ax: Axes) -> None:
             np.testing.assert_allclose(found[str(value)] - origin, [j, i], rtol=0, atol=1e-15)
     bottom, top = ax.get_ylim()
     assert bottom > top
+
+
+def test_labels_of_polygons_do_not_lie_on_each_other() -> None:
+    corners = np.array([[0.0, 0.0], [4.0, 0.0], [4.0, 3.0], [0.0, 3.0], [2.0, 4.0]])
+    panels = rw.plot.polygon_contraction(corners, 0.05 * corners + 2)
+    panels[0].figure.draw_without_rendering()  # type: ignore[union-attr]
+    for panel in panels:
+        assert [text.get_text() for text in panel.texts[:5]] == ["0", "1", "2", "3", "4"]
+        boxes = [text.get_window_extent().padded(-1) for text in panel.texts]
+        assert not any(a.overlaps(b) for a, b in itertools.combinations(boxes, 2))
 
 
 def test_large_numbers_of_a_product_are_legible(ax: Axes) -> None:

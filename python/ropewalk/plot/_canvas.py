@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import string
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from typing import Any, Literal
 from unicodedata import east_asian_width
@@ -18,7 +18,9 @@ from matplotlib.colors import ListedColormap, to_rgba_array
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
+from matplotlib.text import Text
 from matplotlib.ticker import Formatter, MaxNLocator, ScalarFormatter
+from matplotlib.transforms import Bbox
 from numpy.typing import ArrayLike, NDArray
 
 from ropewalk import _arrays, _options
@@ -384,6 +386,21 @@ def dark_to_light(ax: Axes, name: str = "cividis", count: int = 256) -> ListedCo
     on_light = is_dark(ax.xaxis.label.get_color())  # as letters, whatever shows through the Axes
     first, last = (0.0, 0.85) if on_light else (0.3, 1.0)
     return ListedColormap(colormaps[name](np.linspace(first, last, count)))
+
+
+def room(label: Text) -> Bbox:
+    """Return the room of a label: more than its letters across, and less than their line down."""
+    return label.get_window_extent().padded(2, -1)
+
+
+def remove_overlapping(labels: Iterable[Text]) -> None:
+    """Leave out labels that lie on earlier ones."""
+    taken: list[Bbox] = []
+    for label in labels:
+        if any(room(label).overlaps(other) for other in taken):
+            label.remove()
+        else:
+            taken.append(room(label))
 
 
 def whole_numbers(count: int | Literal["auto"] = "auto") -> MaxNLocator:

@@ -9,7 +9,6 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import Circle
 from matplotlib.text import Text
-from matplotlib.transforms import Bbox
 from numpy.typing import ArrayLike, NDArray
 
 from ropewalk import _options
@@ -114,12 +113,8 @@ def clock_hands(
     for (centre, tips), title in zip(clocks, titles, strict=True):
         named += _hand_labels(ax, centre, tips, at)
         ax.text(centre[0], centre[1] - 1.5, "", **_canvas.CENTRED).set(**title)
-    taken: list[Bbox] = []
-    for _, label in sorted(named, key=lambda label: -len(label[0])):  # of most hands first
-        if any(_box(label).overlaps(other) for other in taken):
-            label.remove()
-        else:
-            taken.append(_box(label))
+    named.sort(key=lambda label: -len(label[0]))  # of most hands first
+    _canvas.remove_overlapping(label for _, label in named)
     return ax
 
 
@@ -138,7 +133,7 @@ def _hand_labels(
     for first, last in _neighbours(tips):
         hands = range(first, last + 1)
         label = _hand_label(ax, centre, tips, positions, hands)
-        while labels and _box(label).overlaps(_box(labels[-1][1])):
+        while labels and _canvas.room(label).overlaps(_canvas.room(labels[-1][1])):
             before, its_label = labels.pop()
             its_label.remove()
             label.remove()
@@ -160,11 +155,6 @@ def _hand_label(
         ha="left" if x > 0.4 else "right" if x < -0.4 else "center",
         va="center",
     )
-
-
-def _box(label: Text) -> Bbox:
-    """Return the room of a label: more than its letters across, and less than their line down."""
-    return label.get_window_extent().padded(2, -1)
 
 
 def _neighbours(tips: NDArray[Any]) -> list[tuple[int, int]]:

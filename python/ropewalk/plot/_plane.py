@@ -138,7 +138,7 @@ def polygon_contraction(
         Values of attention and what comes out, in the order of the tokens; finite.
     tokens : sequence of str, optional
         Labels of the points; numbers from 0 unless given. A token that no font can draw is a
-        number.
+        number, and a label that would lie on another is left out.
     ax : sequence of Axes, optional
         Where to draw, hulls and polygons; a new figure unless given.
     lang : {"en", "ja"}, default "en"
@@ -188,7 +188,7 @@ def polygon_contraction(
     panels = _canvas.panels(ax, 2, lang, lambda: _two(3.7))
     titles = ("convex hulls", "in the order of the tokens")
     for panel, title, hulls in zip(panels, titles, (True, False), strict=True):
-        drawn, names = [], []
+        drawn, names, said = [], [], []
         for kind, look in LOOKS.items():
             array = points[kind]
             away = 10 if kind == "values" else -10  # labels within the outputs (points)
@@ -205,10 +205,12 @@ def polygon_contraction(
             for label, point in zip(labels, array, strict=True):
                 outwards = point - points["values"].mean(axis=0)
                 outwards *= away / (hypot(*outwards) or 1)
-                said = panel.annotate(
-                    label, point, outwards, textcoords="offset points", size=8, **CENTRED
+                said.append(
+                    panel.annotate(
+                        label, point, outwards, textcoords="offset points", size=8, **CENTRED
+                    )
                 )
-                said.set(**named)
+                said[-1].set(**named)
         panel.title.set(**_canvas.words(title, lang))
         legend = panel.legend(
             drawn, [""] * 2, loc="upper center", bbox_to_anchor=(0.5, -0.1), fontsize="small"
@@ -218,6 +220,8 @@ def polygon_contraction(
             text.set(**name)
         panel.margins(0.15)
         panel.set(aspect="equal", adjustable="datalim")
+        panel.apply_aspect()  # labels can be measured from here on
+        _canvas.remove_overlapping(said)
     return panels
 
 
