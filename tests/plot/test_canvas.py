@@ -533,6 +533,28 @@ def test_long_tokens_are_whole_in_a_new_figure() -> None:
         assert min(ax.get_window_extent().size) > 150
 
 
+def test_many_names_leave_room_for_their_curves() -> None:
+    names = [f"curve {i}" for i in range(30)]
+    table = rw.sinusoidal_encoding(range(9), 30)
+    for ax in (
+        rw.plot.waves(table, labels=names),
+        rw.plot.wavelengths(dict.fromkeys(names, rw.frequencies.standard(8))),
+        rw.plot.score_by_distance(np.ones((30, 2)), np.ones((30, 2)), range(9), labels=names),
+        rw.plot.position_kernel(range(9), table.T, labels=names),
+        rw.plot.temperature(rw.properties.temperature(table.T, scales=[1.0, 2.0]), labels=names)[0],
+    ):
+        few = rw.plot.waves(table[:, :2]).get_window_extent().height / 3
+        figure: Any = ax.figure
+        figure.draw_without_rendering()
+        assert ax.get_window_extent().height > few
+        legend: Any = ax.get_legend()
+        assert legend._ncols == 4
+        box = legend.get_window_extent()
+        assert min(box.x0, box.y0) >= 0
+        assert box.x1 <= figure.bbox.x1
+        assert box.y1 <= figure.bbox.y1
+
+
 def test_a_curve_of_one_point_is_seen() -> None:
     for draw in (
         partial(rw.plot.position_kernel, [5], [3.0]),

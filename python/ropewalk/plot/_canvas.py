@@ -5,6 +5,7 @@ from __future__ import annotations
 import string
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
+from math import ceil
 from typing import Any, Literal
 from unicodedata import east_asian_width
 
@@ -36,7 +37,11 @@ COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 BLUE, ORANGE, GREEN = COLOURS[:3]
 
 LETTER = 0.65  # width and space of a Latin letter, in sizes of the font; a Japanese one has 1
-MOST_LETTERS = 56  # of two names that stand side by side in a legend
+MOST_LETTERS = 72  # of names that stand side by side in a legend, with what they name
+CURVE = 8  # that stands before a name, in letters
+MOST_COLUMNS = 4  # of names
+MOST_LINES = 3  # of names before a figure is higher
+LINE = 1.6  # height and space of a line of names, in sizes of the font
 MOST_NUMBERS = 1024  # that are written out
 LARGEST = 1e100  # of a number in a drawing
 FAINT = "0.6"  # told from a light and from a dark background
@@ -340,7 +345,9 @@ def factor(number: str) -> str:
     return f"({number})" if number.startswith(("-", "\N{MINUS SIGN}")) else number
 
 
-def curves(ax: Axes, at: NDArray[Any], rows: NDArray[Any], names: list[Words] | None) -> None:
+def curves(
+    ax: Axes, at: NDArray[Any], rows: NDArray[Any], names: list[Words] | None, *, alone: bool
+) -> None:
     """Draw curves about 0, told apart by colour and line, and a curve of one point as a dot."""
     ax.axhline(0, color="0.8", linewidth=1)
     drawn: list[Line2D] = []
@@ -349,7 +356,7 @@ def curves(ax: Axes, at: NDArray[Any], rows: NDArray[Any], names: list[Words] | 
         dot = "." if at.size == 1 else None
         drawn += ax.plot(at, row, color=colour, linestyle=line, linewidth=0.9, marker=dot)
     if names is not None:
-        legend(ax, drawn, names)
+        legend(ax, drawn, names, alone=alone)
     count_positions(ax, at)
     open_frame(ax)
 
@@ -359,17 +366,27 @@ def open_frame(ax: Axes) -> None:
     ax.spines[["top", "right"]].set_visible(False)
 
 
-def legend(ax: Axes, curves: Sequence[Line2D], names: Sequence[Words]) -> None:
-    """Name curves above the Axes, two in a row where they are not too long."""
-    lengths = [letters(name["text"]) for name in names]
-    half = (len(names) + 1) // 2
-    wide = max(lengths[:half]) + max(lengths[half:], default=0) > MOST_LETTERS
+def legend(
+    ax: Axes, curves: Sequence[Line2D], names: Sequence[Words], *, alone: bool = False
+) -> None:
+    """Name curves above the Axes, two in a row where they are not too long.
+
+    Where Axes stand `alone` in a new figure, there are more in a row, and it is higher by the rest.
+    """
+    lengths = [CURVE + letters(name["text"]) for name in names]
+    columns = min(len(names), MOST_COLUMNS if alone else 2)
+    while columns > 1 and sum(map(max, np.array_split(lengths, columns))) > MOST_LETTERS:
+        columns -= 1
+    if alone:
+        figure, lines = ax.figure.figure, ceil(len(names) / columns)
+        more = max(0, lines - MOST_LINES) * LINE * float(rcParams["font.size"]) / 72
+        figure.set_figheight(figure.get_figheight() + more)
     drawn = ax.legend(
         curves,
         [""] * len(curves),
         loc="lower center",
         bbox_to_anchor=(0.5, 1),
-        ncols=1 if wide else 2,
+        ncols=columns,
         frameon=False,
     )
     for text, name in zip(drawn.get_texts(), names, strict=True):

@@ -362,8 +362,9 @@ def position_kernel(
     at = _arrays.listed(numbers)
     _canvas.check_ascending("offsets", at)
     names = None if labels is None else _canvas.own_words(labels, [{}] * len(curves), lang)
+    alone = ax is None
     ax = _canvas.axes(ax, 3.2, lang)
-    _canvas.curves(ax, at, curves, names)
+    _canvas.curves(ax, at, curves, names, alone=alone)
     ax.xaxis.label.set(**_canvas.words("offset (tokens)", lang))
     ax.yaxis.label.set(**_canvas.words("inner product", lang))
     return ax

@@ -267,6 +267,7 @@ def temperature(
         for values in (np.exp(measured.entropy), measured.largest)
     )
     names = None if labels is None else _canvas.own_words(labels, [{}] * len(keys), lang)
+    alone = ax is None
     panels = _canvas.panels(ax, 2, lang, lambda: _two(4.4))
     for panel, rows, name in zip(
         panels, (keys, weights), ("keys attended to", "largest weight"), strict=True
@@ -278,7 +279,7 @@ def temperature(
                 scales[order], row, marker="o", markersize=4, color=colour, linestyle=line
             )
         if names is not None and panel is panels[0]:
-            _canvas.legend(panel, curves, names)
+            _canvas.legend(panel, curves, names, alone=alone)
         panel.set_xscale("symlog", linthresh=float(np.abs(scales[scales != 0]).min(initial=1.0)))
         panel.set_ylim(bottom=0)
         panel.yaxis.label.set(**_canvas.words(name, lang))

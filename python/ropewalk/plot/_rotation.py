@@ -237,8 +237,9 @@ def score_by_distance(
     scores = scores_by_distance(
         queries, keys, apart, base=base, frequencies=frequencies, pairing=pairing
     )
+    alone = ax is None
     ax = _canvas.axes(ax, 3.2, lang)
-    _canvas.curves(ax, apart, scores / lengths[:, None], names)
+    _canvas.curves(ax, apart, scores / lengths[:, None], names, alone=alone)
     ax.xaxis.label.set(**_canvas.words("distance (tokens)", lang))
     ax.yaxis.label.set(**_canvas.words("score / (|query| |key|)", lang))
     return ax

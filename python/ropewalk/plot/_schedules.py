@@ -95,6 +95,7 @@ def wavelengths(
     if trained_length is not None:
         trained_length = _options.context_length("trained_length", trained_length)
     titles = _canvas.own_words(list(schedules), [{}] * len(schedules), lang)
+    alone = ax is None
     ax = _canvas.axes(ax, 3.8, lang)
     curves, names = [], []
     for i, (title, frequencies) in enumerate(zip(titles, schedules.values(), strict=True)):
@@ -130,7 +131,7 @@ def wavelengths(
             color="0.5",
         )
         label.set(**_canvas.words("trained length {}", lang, trained_length))
-    _canvas.legend(ax, curves, names)
+    _canvas.legend(ax, curves, names, alone=alone)
     ax.xaxis.set_major_locator(_canvas.whole_numbers())
     ax.xaxis.label.set(**_canvas.words("pair", lang))
     ax.yaxis.label.set(**_canvas.words("wavelength (tokens)", lang))

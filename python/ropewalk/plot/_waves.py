@@ -83,6 +83,7 @@ def waves(
     _canvas.check_ascending("positions", at)
     names = _canvas.own_words(labels, _canvas.dimensions(values.shape[1], lang), lang)
     whole = at == np.round(at)
+    alone = ax is None
     ax = _canvas.axes(ax, 3.6, lang)
     many = labels is None and len(names) > 2 * len(COLOURS)
     shades = _canvas.dark_to_light(ax, "viridis", (len(names) + 1) // 2)
@@ -97,7 +98,7 @@ def waves(
         bar = ax.figure.colorbar(dimensions, ax=ax, ticks=_canvas.whole_numbers(5))
         bar.ax.yaxis.label.set(**_canvas.words("dimension", lang))
     else:
-        _canvas.legend(ax, curves, names)
+        _canvas.legend(ax, curves, names, alone=alone)
     _canvas.count_positions(ax, at)
     ax.xaxis.label.set(**_canvas.words("t (position)", lang))
     ax.yaxis.label.set(**_canvas.words("value", lang))
