@@ -533,6 +533,23 @@ def test_long_tokens_are_whole_in_a_new_figure() -> None:
         assert min(ax.get_window_extent().size) > 150
 
 
+def test_long_titles_of_clocks_stand_apart() -> None:
+    label = "a label of twenty-seven let"
+    for draw in (rw.plot.clock_hands, rw.plot.rotating_pairs):
+        (figure,) = figures_of(draw(rw.sinusoidal_encoding(range(3), 16), labels=[label] * 8))
+        figure.draw_without_rendering()
+        titles = [text for text in figure.axes[0].texts if text.get_text()[0] == "a"]
+        assert [" ".join(text.get_text().split()) for text in titles] == [label] * 8
+        boxes = [title.get_window_extent().padded(-1) for title in titles]
+        assert not any(a.overlaps(b) for a, b in itertools.combinations(boxes, 2))
+    for given, lines in (
+        ("ラベル" * 6, ["ラベル" * 3] * 2),
+        ("a\n b of sixteen letters", ["a", " b of sixteen", "letters"]),
+        ("", [""]),
+    ):
+        assert _canvas.broken({"text": given}, 4)["text"] == "\n".join(lines)
+
+
 def test_many_names_leave_room_for_their_curves() -> None:
     names = [f"curve {i}" for i in range(30)]
     table = rw.sinusoidal_encoding(range(9), 30)

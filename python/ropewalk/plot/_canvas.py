@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import string
+import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from math import ceil
@@ -37,7 +38,8 @@ COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 BLUE, ORANGE, GREEN = COLOURS[:3]
 
 LETTER = 0.65  # width and space of a Latin letter, in sizes of the font; a Japanese one has 1
-MOST_LETTERS = 72  # of names that stand side by side in a legend, with what they name
+MOST_LETTERS = 72  # that stand side by side in a figure
+BETWEEN = 3  # columns of a figure, in letters
 CURVE = 8  # that stands before a name, in letters
 MOST_COLUMNS = 4  # of names
 MOST_LINES = 3  # of names before a figure is higher
@@ -315,6 +317,16 @@ def own_words(
         return default
     texts, font = _drawn(_options.strings(name, labels, len(default)), "\n")
     return [{"text": text, "parse_math": False, **(font or _font(lang))} for text in texts]
+
+
+def broken(name: Words, columns: int) -> Words:
+    """Return a label in lines that fit one of so many columns of a figure."""
+    most = MOST_LETTERS // columns - BETWEEN
+    lines = [
+        textwrap.fill(line, int(most * len(line) / letters(line))) if letters(line) > most else line
+        for line in name["text"].split("\n")
+    ]
+    return name | {"text": "\n".join(lines)}
 
 
 def token_labels(name: str, tokens: Sequence[str] | None, count: int) -> Words:

@@ -112,7 +112,9 @@ def clock_hands(
     named: list[_Label] = []
     for (centre, tips), title in zip(clocks, titles, strict=True):
         named += _hand_labels(ax, centre, tips, at)
-        ax.text(centre[0], centre[1] - 1.5, "", **_canvas.CENTRED).set(**title)
+        ax.text(centre[0], centre[1] - 1.35, "", ha="center", va="top").set(
+            **_canvas.broken(title, min(pairs, IN_A_ROW))
+        )
     named.sort(key=lambda label: -len(label[0]))  # of most hands first
     _canvas.remove_overlapping(label for _, label in named)
     return ax

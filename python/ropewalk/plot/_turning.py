@@ -122,7 +122,9 @@ def rotating_pairs(
         ax.add_patch(Circle((centre[0], centre[1]), 1, fill=False, color="0.55"))
         trails += ax.plot([], [], ".", color=colour, alpha=0.4, markersize=4)
         hands += ax.plot([], [], color=colour, linewidth=2, marker="o", markevery=[1])
-        ax.text(centre[0], centre[1] - 1.35, "", **_canvas.CENTRED).set(**title)
+        ax.text(centre[0], centre[1] - 1.2, "", ha="center", va="top").set(
+            **_canvas.broken(title, columns)
+        )
     said = ax.text(BETWEEN_CENTRES * (columns - 1) / 2, 1.4, "", **_canvas.CENTRED)
     ax.set(
         aspect="equal",
