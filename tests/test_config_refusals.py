@@ -32,7 +32,7 @@ class Config:
         (PurePosixPath("config.json"), "PurePosixPath" + TO_LOAD),
         (Config(), "Config; config.to_dict() is one"),
     ],
-    ids=str,
+    ids=lambda value: type(value).__name__,
 )
 def test_a_configuration_is_a_mapping(config: Any, got: str) -> None:
     with pytest.raises(TypeError, match=exactly(f"config must be a mapping, got {got}")):

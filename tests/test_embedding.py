@@ -477,6 +477,18 @@ def test_vectors_must_be_numbers() -> None:
         rw.similarity(1.0, [1.0])
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
+@pytest.mark.parametrize("scale", [1e300, 1e-46, 2.0**-150], ids=str)
+def test_a_scale_must_be_positive_and_finite_where_it_is_multiplied(
+    dtype: str, scale: float
+) -> None:
+    table = rw.sinusoidal_encoding(range(3), 4, dtype=dtype)
+    message = f"scale must be positive and finite in float32, got {scale!r}"
+    with pytest.raises(ValueError, match=exactly(message)):
+        rw.embed([0], table, scale=scale)
+    assert rw.embed([0], table.astype(np.float64), scale=scale)[0, 1] == scale
+
+
 def test_a_scale_may_be_the_smallest_number() -> None:
     smallest = 2.0**-149  # what is above half of it is rounded to it
     for scale in (smallest, np.nextafter(smallest / 2, 1)):

@@ -463,6 +463,19 @@ def test_sines_just_below_the_middle_of_two_numbers(exponent: int, dtype: str) -
     middles(exponent).check(dtype)
 
 
+@pytest.mark.parametrize("dtype", FORMATS)
+@pytest.mark.parametrize("exponent", [15, 20, 60, *range(90, 98)])
+def test_tiny_angles_that_are_a_middle_at_frequencies_that_are_powers_of_two(
+    exponent: int, dtype: str
+) -> None:
+    """The smaller a frequency, the fewer of its bits are known."""
+    bits, smallest = FORMATS[dtype]
+    odd = 2.0**bits + np.arange(1, 32, 2)  # in units of the middles
+    for scale in (0, -20, -60):
+        if bits - exponent + scale > smallest + bits:
+            of_radians([2.0**-exponent], odd * 2.0**scale).check(dtype)
+
+
 @cache
 def middles_of_subnormal_numbers() -> Case:
     return of_radians([1.0], np.arange(-2047, 2048, 22) * 2.0**-25)

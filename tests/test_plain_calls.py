@@ -80,6 +80,9 @@ def test_rotation_has_the_bits_of_the_general_way(
         out = data.copy(order="K")
         assert short(rw.rotate, out, positions, **options, out=out) is out
         assert_same_bits(out, expected)
+    strided = np.asfortranarray(x)[::-1]  # which it leaves alone
+    expected = general(rw.rotate, strided, positions, **options)
+    assert_same_bits(rw.rotate(strided, positions, **options), expected)
 
 
 @pairings
@@ -109,6 +112,9 @@ def test_attention_has_the_bits_of_the_general_way(
     out = np.empty_like(value)
     assert short(rw.attention, query, key, value, **options, out=out) is out
     assert_same_bits(out, expected)
+    apart = np.empty((*shape, 5), out.dtype)[..., 0, :]  # which it leaves alone
+    assert rw.attention(query, key, value, **options, out=apart) is apart
+    assert_same_bits(apart, expected)
 
 
 @dtypes
@@ -576,6 +582,13 @@ def test_encodings_have_the_bits_of_the_general_way(dtype: str, positions: Any) 
         assert_same_bits(out, expected)
         if dtype == "float64":
             assert_same_bits(short(rw.sinusoidal_encoding, positions, 6, **options), expected)
+
+
+@dtypes
+@pytest.mark.parametrize("positions", [range(0), np.arange(12)[::2]], ids=["none", "strided"])
+def test_encodings_that_the_short_way_leaves_alone(dtype: str, positions: Any) -> None:
+    expected = general(rw.sinusoidal_encoding, positions, 6, dtype=dtype)
+    assert_same_bits(rw.sinusoidal_encoding(positions, 6, dtype=dtype), expected)
 
 
 @pairings

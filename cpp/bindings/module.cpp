@@ -65,7 +65,7 @@ void follow_forks() {
 // Ctrl-C raises KeyboardInterrupt here, for the call to throw when it has stopped. Other threads
 // must not take the lock in the middle of a call: where the interpreter ends, that would end them.
 // What one piece of work has raised ends those behind it. A child that a handler forks comes back
-// without the threads that have the rest of the work.
+// without the threads that have the rest of the work, and is told so however many these were.
 bool signalled() {
     if (PyThread_get_thread_ident() != main_thread)
         return false;

@@ -1,5 +1,6 @@
-// Sine and cosine in fixed point of 384 bits, a few microseconds each: for values so near to the
-// middle between two floats that a pair of doubles does not say on which side they lie.
+// Sine and cosine in fixed point of 384 bits: for values so near to the middle between two floats
+// that a pair of doubles does not say on which side they lie.
+#include <algorithm>
 #include <bit>
 #include <cmath>
 
@@ -37,7 +38,7 @@ Fraction quotient(const Fraction& number, std::uint64_t by) {
     for (int i = last; i >= 0; --i) {
         rest = rest << 64 | number.words[i];
         result.words[i] = static_cast<std::uint64_t>(rest / by);
-        rest %= by;
+        rest -= Wide{result.words[i]} * by;
     }
     return result;
 }
@@ -72,16 +73,14 @@ bool is_zero(const Fraction& number) {
     return all == 0;
 }
 
-// What lies within 2^-240 of 64 bits is those: an angle that is a double, as it is at a frequency
-// of 1 radian and a position that is a small fraction.
-void settle(Fraction& x) {
-    const std::uint64_t first = x.words[2] >> 16, all = x.words[4] & x.words[3],
-                        any = x.words[4] | x.words[3];
-    const bool above = any == 0 && first == 0;
-    const bool below = all == ~std::uint64_t{0} && first == 0xffffffffffff;
-    if (!above && !below)
-        return;
-    x = {{0, 0, 0, 0, 0, x.words[last] + static_cast<std::uint64_t>(below)}};
+// An x that is as near to a number of 64 bits as can be known is taken to be that number. So is an
+// angle that is a float, or the middle between two, as where a frequency is a power of two.
+void settle(Fraction& x, int known) {
+    const Fraction rest = shifted(x, 64);
+    const bool below = rest.words[last] >> 63 != 0;
+    const Fraction away = below ? difference({}, rest) : rest;
+    if (is_zero(shifted(away, std::min(known, 240) - 448))) // |away| < 2^-known, of x
+        x = {{0, 0, 0, 0, 0, x.words[last] + static_cast<std::uint64_t>(below)}};
 }
 
 // 1 - sin x / x (first = 2) or 1 - cos x (first = 1), from the square of x:
@@ -138,7 +137,7 @@ SineCosine long_sine_cosine(const Angle& angle, double factor) {
     if (angle.remainder.high == 0)
         return scaled(sine_cosine(angle), factor);
     Fraction x = product(angle.size, quarter_of_pi);
-    settle(x);
+    settle(x, angle.known);
     const int exponent = angle.exponent + 3;
     const Fraction square = shifted(product(x, x), 2 * exponent);
     Fraction less = product(x, lost(square, 2));

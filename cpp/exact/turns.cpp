@@ -61,14 +61,14 @@ void set_remainder(const Words<N>& number, Angle& angle) {
 
 // The nearest quarter turn of a fraction of a turn, and what is left.
 template <int N>
-Angle nearest_quarter(Words<N> fraction, bool negative) {
+Angle nearest_quarter(Words<N> fraction, bool negative, int known) {
     std::uint64_t& top = fraction.at[N - 1];
     const std::uint64_t quarter = (top + (1ULL << 61)) >> 62; // wraps: the last eighth is 0
     top -= quarter << 62;
     const bool below = (top >> 63) != 0;
     if (below)
         negate(fraction);
-    Angle angle{negative, static_cast<unsigned>(quarter), 0, {}, {}};
+    Angle angle{negative, static_cast<unsigned>(quarter), 0, {}, {}, known};
     set_remainder(fraction, angle);
     if (below)
         angle.remainder = {-angle.remainder.high, -angle.remainder.low};
@@ -83,6 +83,14 @@ Words<5> magnitude_of(const Frequency& frequency, bool& negative) {
     if (negative)
         negate(magnitude);
     return magnitude;
+}
+
+// The leading bits of a multiple that its rounding, of half a unit in the last place, leaves alone.
+int known_bits(const Words<5>& magnitude) {
+    int top = 4;
+    while (top > 0 && magnitude.at[top] == 0)
+        --top;
+    return 64 * top + std::bit_width(magnitude.at[top]) - 2;
 }
 
 // A shift of more than this leaves |position| < 2^-63, less than 1/8 turn at 2^60 turns a position.
@@ -137,20 +145,23 @@ Angle angle_of(Position position, const Frequency& frequency) {
     bool negative = false;
     const Words<5> turns = magnitude_of(frequency, negative);
     negative = negative != position.negative;
+    const int known = known_bits(turns);
     if (position.shift == 0)
-        return nearest_quarter(product<4>(position.magnitude, turns), negative);
+        return nearest_quarter(product<4>(position.magnitude, turns), negative, known);
     const Words<6> product_of_all = product<6>(position.magnitude, turns);
     if (position.shift <= largest_shift)
-        return nearest_quarter(fraction_of(product_of_all, position.shift), negative);
-    Angle angle{negative, 0, 128 - position.shift, {}, {}};
+        return nearest_quarter(fraction_of(product_of_all, position.shift), negative, known);
+    Angle angle{negative, 0, 128 - position.shift, {}, {}, known};
     set_remainder(product_of_all, angle);
     return angle;
 }
 
 void TurnSum::add(Position position, const Frequency& frequency) {
     bool negative = false;
-    const Words<6> product_of_all =
-        product<6>(position.magnitude, magnitude_of(frequency, negative));
+    const Words<5> turns = magnitude_of(frequency, negative);
+    if (position.magnitude != 0)
+        known_ = std::min(known_, known_bits(turns) - 53); // a sum may cancel
+    const Words<6> product_of_all = product<6>(position.magnitude, turns);
     Words<6> fraction = fraction_of(product_of_all, std::min(position.shift, largest_shift));
     for (int rest = position.shift - largest_shift; rest > 0; rest -= 32)
         shift_right(fraction, std::min(rest, 32));
@@ -170,7 +181,7 @@ Angle TurnSum::angle() const {
     const bool negative = (words_[5] >> 63) != 0;
     if (negative)
         negate(fraction);
-    return nearest_quarter(fraction, negative);
+    return nearest_quarter(fraction, negative, known_);
 }
 
 LeadingTurns leading_turns_of_fraction(Position position, const Frequency& frequency) {

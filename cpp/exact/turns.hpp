@@ -42,7 +42,8 @@ struct Angle {
     unsigned quarter;
     int exponent;
     DoubleDouble remainder; // high is 0 or lies in [1/2, 1] in size
-    Fraction size;          // of the remainder, with all bits that are known; 0 or at least 1/2
+    Fraction size;          // of the remainder, with all bits there are; 0 or at least 1/2
+    int known;              // of these, as the frequency is rounded
 };
 
 Angle angle_of(Position position, const Frequency& frequency);
@@ -55,6 +56,7 @@ class TurnSum {
 
   private:
     std::uint64_t words_[6] = {}; // two's complement, all of them fraction
+    int known_ = 384;
 };
 
 // The leading 128 bits of the fraction of a turn, within 2^-127 of it for positions up to 2^53 in

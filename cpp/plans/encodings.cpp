@@ -152,8 +152,8 @@ void fill_matrices(const Kernels& kernels, const Frequencies& frequencies,
         }
     };
     const Team team(static_cast<double>(positions.count * pairs * size * 8), threads);
-    // Tasks of what the second cache holds; where rows are wide of a matrix, or 64 MiB of one, for
-    // zeros that pass the cache by are written the faster.
+    // Tasks of what the second cache holds. Where rows are wide, of a whole matrix or 64 MiB of it:
+    // zeros that pass the cache by are written the faster. Of no more than a thread's share.
     constexpr std::int64_t near = std::int64_t{1} << 15, wide = 1024, far = std::int64_t{1} << 23;
     const std::int64_t all = positions.count * pairs;
     const std::int64_t share = line < wide ? near / size : std::min(pairs, far / size);

@@ -282,6 +282,8 @@ class Pool {
         bool brought = false;
         while (!brought && !left() && !spin_until([&] { return job.done(); })) {
             job.interruption.look();
+            if (left())
+                return;
             for (Worker& worker : workers_)
                 if (worker.stands()) {
                     bring(worker.thread);
@@ -385,8 +387,10 @@ void Interruption::look() {
     if (now < next)
         return;
     next_ = now + interval;
-    if (next == Clock::time_point{})
+    if (next == Clock::time_point{}) {
+        asked_ = questions_ - 2; // the next look but one question on: tasks may be few
         return;
+    }
     if (now > next + interval) // the tasks are large
         questions_ = 1;
     stopped_.store(signalled(), std::memory_order_relaxed);

@@ -148,8 +148,8 @@ def attention(
     are never looked at, even where they hold NaN; NaN and infinities that a query does see follow
     IEEE rules, and a NaN or +inf logit makes the whole row NaN. A logit of -inf masks its key,
     however it came. Blocks of 128 keys that a mask, or a bias of -inf, hides from all of some 48
-    queries take next to no time. A weight below 2**-100 of the largest (2**-1022 in float64), that
-    of the sink among them, is 0, also where its value is large or infinite.
+    queries take next to no time. A weight below 2**-100 of the largest, where a sink counts as one
+    (2**-1022 in float64), is set to 0: a large value then adds nothing, an infinite one gives NaN.
     Inner products overflow before they are scaled. Values larger than a 128th of the largest finite
     number may overflow; in float64, and where matrices of bfloat16 are multiplied, those close to
     it divided by the number of keys, or larger.

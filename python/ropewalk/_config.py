@@ -376,9 +376,12 @@ def _own_head(text: Mapping[str, Any], of_layer: str, layer_type: str | None) ->
     if text.get("per_layer_config") is None:
         return {}
     own, names = single_layers(text), layer_types(text)
-    for key in (key for layer in own.values() for key in layer):
-        if key in _READ or _ABOUT_ROTATION.match(str(key)):
-            msg = f"{key} is not understood in per_layer_config, which may say head_dim"
+    for key, value in (said for layer in own.values() for said in layer.items()):
+        if value is not None and (key in _READ or _ABOUT_ROTATION.match(str(key))):
+            found = _options.shown(value)
+            msg = (
+                f"{key} is not understood in per_layer_config, which may say head_dim, got {found}"
+            )
             raise ValueError(msg)
     if not names and any("head_dim" in layer for layer in own.values()):
         msg = "layer_types is missing, and per_layer_config has head_dim of single layers"

@@ -216,13 +216,15 @@ def single_layers(text: Mapping[str, Any]) -> dict[int, Mapping[str, Any]]:
     given = text["per_layer_config"]
     refuse_other("per_layer_config", given, Mapping)
     count = len(layer_types(text)) or _layer_count(text) or _MOST_LAYERS
-    layers = {}
+    layers: dict[int, Mapping[str, Any]] = {}
     for key, layer in given.items():
         written = isinstance(key, str) and key.isdecimal() and len(key) < 10
         number = int(key) if written else key
         number = _options.integer_between("each key of per_layer_config", number, 0, count - 1)
         refuse_other("each of per_layer_config", layer, Mapping)
-        layers[number] = layer
+        if layers.setdefault(number, layer) != layer:
+            msg = f"per_layer_config must say one thing of layer {number}, got two"
+            raise ValueError(msg)
     return layers
 
 

@@ -47,9 +47,9 @@ def merge_attention(
     Notes
     -----
     Weights are ``exp(lse_i - lse)``, computed and summed in float64: a merge of n parts is within
-    ``(2 n + 6) 2**-53``, and ``2**-52`` times the largest finite lse, whose last digits are lost,
-    of the largest value, before it is rounded once, half types by way of float32. Merging in a
-    tree adds that at every level. Values close to the largest of float64 may overflow. A part
+    ``(2 n + 6) 2**-53 + 2**-52 L`` times the largest value, L the largest finite lse, whose last
+    digits are lost, before it is rounded once, half types by way of float32. Merging in a tree
+    adds that at every level. Values close to the largest of float64 may overflow. A part
     whose lse is -inf has seen no key, and its output is not looked at. The same bits whatever the
     strides, the number of threads and the instruction set, but for those of NaN.
 

@@ -156,7 +156,8 @@ class _Limited(ContextDecorator):
         import inspect  # noqa: PLC0415 - a decorator is seldom used
 
         later = inspect.isgeneratorfunction, inspect.iscoroutinefunction, inspect.isasyncgenfunction
-        if not callable(function) or any(runs(function) for runs in later):  # type: ignore[redundant-expr]
+        no_function = isinstance(function, type) or not callable(function)
+        if no_function or any(runs(function) for runs in later):
             which = "a function whose body runs at once"
             msg = f"num_threads must decorate {which}, got {_options.shown(function)}"
             raise TypeError(msg)

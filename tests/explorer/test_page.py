@@ -217,6 +217,20 @@ def test_a_title_has_whole_characters() -> None:
         rw.explorer.attention([[1.0]], title="a\ud800")
 
 
+def test_a_page_that_cannot_be_made_leaves_the_old_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: View) -> str:
+        raise MemoryError
+
+    path = tmp_path / "view.html"
+    path.write_text("old")
+    monkeypatch.setattr(View, "html", fail)
+    with pytest.raises(MemoryError):
+        rw.explorer.attention([[1.0]]).save(path)
+    assert [(file.name, file.read_text()) for file in tmp_path.iterdir()] == [("view.html", "old")]
+
+
 def test_a_title_that_is_given_is_not_translated() -> None:
     assert rw.explorer.attention([[1.0]], lang="ja").title == "注意機構"
     view = rw.explorer.attention([[1.0]], title="Attention", lang="ja")
@@ -310,6 +324,18 @@ def test_a_saved_picture_of_attention_says_what_it_shows(show: Show, tmp_path: P
     shown.python_is_busy()
     shown.control("causal").uncheck()
     assert " · causal · " in said()[1]
+
+
+def test_a_saved_picture_of_an_encoding_says_which(show: Show, tmp_path: Path) -> None:
+    shown = show(rw.explorer.encoding(range(8), 8, base=1e6))
+
+    def said() -> str:
+        root = ET.parse(saved_picture(shown.page, "save SVG", tmp_path)).getroot()
+        return "".join(root.findall("{*}text")[1].itertext())
+
+    assert said() == "standard · base 1000000"
+    shown.set("schedule", "yarn")
+    assert said() == "yarn · base 1000000 · factor 8"
 
 
 def screenshot(page: Page, folder: Path) -> Path:

@@ -21,7 +21,7 @@ SWITCHES = ("causal", "left", "right", "masked", "temperature")
 THUMBNAIL = 32  # most cells along the side of a thumbnail
 
 _side = partial(_options.integer_between, smallest=0, largest=_options.LARGEST_POSITION)
-# Beyond them, logits that are finite have a quotient that is not.
+# Within them, quotients of logits up to 1e302 in size are finite.
 _temperature = partial(_options.number_between, smallest=1e-6, largest=1e6)
 
 
@@ -119,6 +119,7 @@ class AttentionView(View):
     def _refresh(self, _change: object = None) -> None:
         """Compute all stages of all heads anew, and draw the one that is shown."""
         self._maps = self._computed()
+        self._reaches = {stage: _reach(values) for stage, values in self._maps.items()}
         with self.hold_sync():  # both arrive together
             self.set_trait("thumbnails", packed(_thumbnails(self._maps["weights"])))
             self._draw()
@@ -172,14 +173,12 @@ class AttentionView(View):
 
     def _picture(self, at: Mapping[str, Any]) -> Picture:
         head, stage = at["head"], at["stage"]
-        shown = self._maps[stage]
-        sizes = np.abs(shown[np.isfinite(shown)])
         picture = {
             "head": head,
             "stage": stage,
             **{name: getattr(self, name) for name in SWITCHES},
-            "map": packed(shown[head]),
-            "reach": float(sizes.max(initial=0.0)) or 1.0,
+            "map": packed(self._maps[stage][head]),
+            "reach": self._reaches[stage],
         }
         if self._value is not None and self._value.shape[-1] == 2:
             leading = self._given.shape[:-2]
@@ -333,6 +332,11 @@ def _labels(name: str, tokens: Sequence[str] | None, count: int) -> list[str]:
     if tokens is None:
         return [str(i) for i in range(count)]
     return _options.strings(name, tokens, count)
+
+
+def _reach(values: NDArray[np.float64]) -> float:
+    """Return the largest size that is finite, or 1 where there is none above 0."""
+    return float(np.abs(values).max(initial=0.0, where=np.isfinite(values))) or 1.0
 
 
 def _thumbnails(weights: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -113,6 +113,9 @@ class EncodingView(View):
     def _picture(self, at: Mapping[str, Any]) -> Picture:
         chosen = self._of(at["schedule"])
         return {
+            "schedule": at["schedule"],
+            "base": self.base,
+            "factor": self.factor,
             "table": packed(sinusoidal_encoding(self._positions, frequencies=chosen)),
             "wavelengths": packed(chosen.wavelengths),
         }

@@ -22,8 +22,8 @@ JAPANESE = {
     "{}, pairs 0 to {}": "{}、組 0 から {} まで",
     "pair {}: a turn in {} positions": "組 {}: {} 位置で一周",
     "heat map, arrow keys move": "ヒートマップ、矢印キーで移動",
-    "hatched: hidden": "斜線: マスクされている",
-    "hatched: hidden, or 0": "斜線: マスクされているか、0",
+    "hatched: hidden": "斜線: マスク済み",
+    "hatched: hidden, or 0": "斜線: マスク済み、または 0",
     "grey: not finite": "灰色: 有限でない",
     # attention
     "Attention": "注意機構",
@@ -31,7 +31,7 @@ JAPANESE = {
     "key {} “{}”": "キー {} 「{}」",
     "query {} “{}” · {} · {} {}": "クエリ {} 「{}」 · {} · {} {}",
     "heads": "ヘッド",
-    "logarithmic colours": "色を対数目盛にする",
+    "logarithmic colours": "対数目盛の色",
     "stage": "段階",
     "temperature": "温度",
     "causal": "因果マスク",
@@ -41,7 +41,7 @@ JAPANESE = {
     "mask": "マスク",
     "Values and outputs of attention": "注意機構のバリューと出力",
     "values": "バリュー",
-    "outputs, of query {} large": "出力 (クエリ {} は大きく)",
+    "outputs, that of query {} larger": "出力 (クエリ {} を大きく表示)",
     # encoding
     "Encoding": "位置符号",
     "position": "位置",

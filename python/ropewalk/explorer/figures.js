@@ -67,10 +67,12 @@ function speaker(model) {
   return (text, ...values) => (words[text] ?? text).replace(/{}/g, () => values.shift());
 }
 
-// A text whose every character can be seen. Those that XML has not, and those that turn round what
-// follows them, are named; in place of control characters stand their pictures.
+// A text whose every character can be seen. Those that XML has not, that turn round what follows
+// them, or that take no room are named; in place of control characters stand their pictures.
+const UNSEEN = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}\u00ad\u200b\u2060\ufeff\ufffe\uffff]/gu;
+
 function visible(text) {
-  return text.replace(/[\p{Cc}\p{Cs}\p{Bidi_Control}\ufffe\uffff]/gu, (character) => {
+  return text.replace(UNSEEN, (character) => {
     const code = character.codePointAt(0);
     if (code < 0x20) return String.fromCodePoint(0x2400 + code);
     return `[U+${code.toString(16).toUpperCase().padStart(4, "0")}]`;
@@ -224,7 +226,7 @@ class HeatMap {
         "font-weight": 600,
         transform: `rotate(-90 12 ${middle})`,
       }),
-      label(6, below + 10, note, { fill: "var(--faint)" }),
+      ...(note ? [label(6, below + 10, note, { fill: "var(--faint)" })] : []),
     );
     const place = { x: left, y: top, width: this.width, height: this.height };
     const hatch = shape(
@@ -400,7 +402,7 @@ class Curves {
     this.x = (i) => left + width * (places ? places[i] : i / last);
     this.y = (value) => top + (height * (1 - value / reach)) / 2;
     this.lines = lines;
-    const ticks = [reach, 0, -reach].map((value) =>
+    const heights = [reach, 0, -reach].map((value) =>
       label(left - 6, this.y(value) + 4, number(value), { "text-anchor": "end" }),
     );
     this.svg.setAttribute("viewBox", `0 0 ${left + width + 20} ${top + height + 30}`);
@@ -408,7 +410,7 @@ class Curves {
     this.svg.replaceChildren(
       shape("rect", { x: left, y: top, width, height, fill: "var(--panel)" }),
       shape("path", { d: `M${left} ${this.y(0)}h${width}`, stroke: "var(--faint)" }),
-      ...ticks,
+      ...heights,
       label(left, top + height + 18, ends[0]),
       label(left + width, top + height + 18, ends[1], { "text-anchor": "end" }),
     );
@@ -537,7 +539,7 @@ class Polygons {
     this.svg.style.flexBasis = "440px";
     this.svg.replaceChildren(
       label(4, 18, this.say("values"), { fill: "var(--first)", "font-weight": 600 }),
-      label(80, 18, this.say("outputs, of query {} large", short(tokens[query])), {
+      label(80, 18, this.say("outputs, that of query {} larger", short(tokens[query])), {
         fill: "var(--second)",
         "font-weight": 600,
       }),

@@ -90,7 +90,13 @@ class Heads {
     this.head = head;
     this.buttons.forEach((button, i) => button.setAttribute("aria-pressed", i === head));
     this.reach(head);
-    const [outer, inner] = [this.strip, this.buttons[head]].map((e) => e.getBoundingClientRect());
+    if (this.strip.isConnected) this.reveal();
+    else requestAnimationFrame(() => this.reveal()); // by then the page has laid it out
+  }
+
+  reveal() {
+    const pair = [this.strip, this.buttons[this.head]];
+    const [outer, inner] = pair.map((node) => node.getBoundingClientRect());
     const above = Math.min(0, inner.top - outer.top);
     this.strip.scrollTop += above || Math.max(0, inner.bottom - outer.bottom);
   }
@@ -152,11 +158,12 @@ function attentionView(model, say) {
       names: [say("query"), say(stage === "output" ? "feature" : "key")],
       scale: { reach: picture.reach, centred: stage !== "weights", logarithmic },
     });
-    colouring.disabled = stage !== "weights"; // a scale around zero has no logarithm
+    const isOfWeights = stage === "weights"; // a scale around zero has no logarithm
+    colouring.parentElement.style.display = isOfWeights ? "" : "none";
   };
   const caption = () => {
     const { head, stage, causal, left, right, masked, temperature } = model.get("picture");
-    const isLogarithmic = logarithmic && !colouring.disabled;
+    const isLogarithmic = logarithmic && stage === "weights";
     return [
       ...(names.length > 1 ? [names[head]] : []),
       say(stage),
@@ -180,10 +187,11 @@ function attentionView(model, say) {
     slider(model, "temperature", "temperature", { min: -1, max: 1, step: 0.02, logarithmic: true }),
   ];
   if (model.get("placed")) {
+    const side = { min: 0, max: 2 ** 53 };
     controls.push(
       checkbox(model, "causal", "causal"),
-      integer(model, "left", "window: before", { min: 0 }, true),
-      integer(model, "right", "after", { min: 0, "aria-label": say("window: after") }, true),
+      integer(model, "left", "window: before", side, true),
+      integer(model, "right", "after", { ...side, "aria-label": say("window: after") }, true),
     );
   }
   if (model.get("maskable")) controls.push(checkbox(model, "masked", "mask"));
@@ -240,13 +248,19 @@ function encodingView(model, say) {
       wide: true,
     });
   };
+  const caption = () => {
+    const { schedule, base, factor } = model.get("picture");
+    const stretched = schedule === "standard" ? [] : [`${say("factor")} ${number(factor)}`];
+    return [say(schedule), `${say("base")} ${number(base)}`, ...stretched].join(" · ");
+  };
   const controls = [
     slider(model, "base", "base", { min: 1, max: 7, step: 0.05, logarithmic: true }),
     slider(model, "dim", "dim", { min: 4, max: 256, step: 2 }),
     select(model, "schedule", "schedule", ["standard", "linear", "ntk", "yarn"]),
     slider(model, "factor", "factor", { min: 0, max: 2, step: 0.02, logarithmic: true }),
   ];
-  return { controls, before: [], figures: [map.svg, wave.svg, clocks.svg], after: [readout], draw };
+  const figures = [map.svg, wave.svg, clocks.svg];
+  return { controls, before: [], figures, after: [readout], draw, caption };
 }
 
 function rotationView(model, say) {
@@ -438,7 +452,11 @@ function showSaved(page) {
     },
     on: (event, heard) => (listeners[event] ??= []).push(heard),
     off: () => {},
-    save_changes: () => Object.values(listeners).flat().forEach((heard) => heard()),
+    save_changes: () => {
+      for (const name of [...answered, "picture"]) {
+        (listeners[`change:${name}`] ?? []).forEach((heard) => heard());
+      }
+    },
   };
   render({ model, el: page.querySelector("main") });
 }

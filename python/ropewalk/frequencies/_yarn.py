@@ -150,22 +150,23 @@ def yarn(
             f"yarn({dim}, factor={factor}, trained_length={trained_length}, "
             f"beta_fast={beta_fast}, beta_slow={beta_slow}, truncate={truncate}, base={base})"
         )
-        attention_factor = _yarn_attention_factor(factor, mscale, mscale_all_dim, attention_factor)
+        derived, given = _of_mscales(factor, mscale, mscale_all_dim)
+        if attention_factor is None:
+            attention_factor = derived_attention_factor(derived, **given)
         return Frequencies._of_turns(turns, scaling=scaling, attention_factor=attention_factor)
 
 
-def _yarn_attention_factor(
-    factor: float, mscale: Real | None, mscale_all_dim: Real | None, chosen: Real | None
-) -> Real:
+def _of_mscales(
+    factor: float, mscale: Real | None, mscale_all_dim: Real | None
+) -> tuple[Decimal, dict[str, Real]]:
+    """Return the attention factor that is not chosen, and the numbers that it comes from."""
     if (mscale is None) != (mscale_all_dim is None):
         one, other = _options.shown(mscale), _options.shown(mscale_all_dim)
         msg = f"mscale and mscale_all_dim must be given together, got {one} and {other}"
         raise ValueError(msg)
     logarithm = max(Decimal(factor).ln(), Decimal(0)) / 10
-    value = 1 + logarithm
-    given: dict[str, Real] = {"factor": factor}
-    if mscale is not None and mscale_all_dim is not None:
-        value = 1 + Decimal(_options.positive_number("mscale", mscale)) * logarithm
-        value /= 1 + Decimal(_options.positive_number("mscale_all_dim", mscale_all_dim)) * logarithm
-        given |= {"mscale": mscale, "mscale_all_dim": mscale_all_dim}
-    return derived_attention_factor(value, **given) if chosen is None else chosen
+    if mscale is None or mscale_all_dim is None:
+        return 1 + logarithm, {"factor": factor}
+    above = 1 + Decimal(_options.positive_number("mscale", mscale)) * logarithm
+    below = 1 + Decimal(_options.positive_number("mscale_all_dim", mscale_all_dim)) * logarithm
+    return above / below, {"factor": factor, "mscale": mscale, "mscale_all_dim": mscale_all_dim}

@@ -42,9 +42,9 @@ def attention_weights(
 ) -> list[Axes]:
     """Heat maps of attention weights, queries down and keys across.
 
-    Colours go from 0 to the largest weight of all maps. Cells show their values where these are
-    legible. Weights of exactly 0, as masked keys have, are hatched. Where cells are too many to be
-    told apart, the largest of a block is shown.
+    Colours go from 0 to the largest weight of all maps. Cells show their values, rounded to two
+    decimals, where these are legible. Weights of exactly 0, as masked keys have, are hatched. Where
+    cells are too many to be told apart, the largest of a block is shown.
 
     Parameters
     ----------
@@ -369,7 +369,9 @@ def _panels(
 def _colour_bar(image: AxesImage, panels: list[Axes], box: float) -> None:
     """Add a bar beside panels, narrow though it be long, with small numbers where maps are flat."""
     figure = panels[0].figure
-    aspect = max(20.0, figure.figure.get_figheight() / WIDEST_BAR)
+    boxes = [panel.get_position() for panel in panels]
+    share = max(box.y1 for box in boxes) - min(box.y0 for box in boxes)
+    aspect = max(20.0, share * figure.figure.get_figheight() / WIDEST_BAR)
     bar = figure.colorbar(image, ax=panels, aspect=aspect, ticks=_maps.FewTicks())
     if box <= FLAT:
         bar.ax.tick_params(labelsize=_maps.LEGIBLE)

@@ -426,10 +426,11 @@ def remove_overlapping(labels: Iterable[Text]) -> None:
     """Leave out labels that lie on earlier ones."""
     taken: list[Bbox] = []
     for label in labels:
-        if any(room(label).overlaps(other) for other in taken):
+        own = room(label)
+        if any(own.overlaps(other) for other in taken):
             label.remove()
         else:
-            taken.append(room(label))
+            taken.append(own)
 
 
 def whole_numbers(count: int | Literal["auto"] = "auto") -> MaxNLocator:

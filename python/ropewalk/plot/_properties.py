@@ -365,8 +365,11 @@ def _name_across(panels: Sequence[Axes], name: Words) -> None:
     """Name the axis across of two panels, only below where one stands above the other's."""
     for panel in panels:
         panel.xaxis.label.set(**name)
-    if panels[0].get_shared_x_axes().joined(*panels):
-        panels[0].label_outer()
+    above, below = (panel.get_subplotspec() for panel in panels)
+    stands_above = above and below and above.colspan == below.colspan and above.is_first_row()
+    if stands_above and panels[0].get_shared_x_axes().joined(*panels):
+        panels[0].xaxis.label.set_text("")
+        panels[0].tick_params(labelbottom=False)
 
 
 def _two(height: float) -> list[Axes]:

@@ -70,7 +70,7 @@ def right_triangle(
     across = _options.positive_number("adjacent", adjacent)
     up = _options.positive_number("opposite", opposite)
     for name, length in (("adjacent", across), ("opposite", up)):
-        _canvas.drawable(name, [length])
+        _canvas.check_drawable(name, np.array(length))
     hypotenuse = hypot(across, up)
     ax = _canvas.axes(ax, 3.2, lang)
     size = max(across, up)

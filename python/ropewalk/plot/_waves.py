@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -86,14 +85,14 @@ def waves(
     alone = ax is None
     ax = _canvas.axes(ax, 3.6, lang)
     many = labels is None and len(names) > 2 * len(COLOURS)
-    shades = _canvas.dark_to_light(ax, "viridis", (len(names) + 1) // 2)
-    colours: Any = shades.colors if many else COLOURS
+    shades = _canvas.dark_to_light(ax, "viridis", (len(names) + 1) // 2) if many else None
+    colours = COLOURS if shades is None else shades(np.arange(shades.N))
     curves = []
     for i, column in enumerate(values.T):
         colour = colours[i // 2 % len(colours)]
         curves += ax.plot(at, column, color=colour, linestyle=("-", "--")[i % 2])
         ax.plot(at[whole], column[whole], "o", color=colour, markersize=3)
-    if many:
+    if shades is not None:
         dimensions = ScalarMappable(Normalize(0.5, 2 * len(colours) + 0.5), shades)
         bar = ax.figure.colorbar(dimensions, ax=ax, ticks=_canvas.whole_numbers(5))
         bar.ax.yaxis.label.set(**_canvas.words("dimension", lang))
