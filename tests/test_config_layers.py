@@ -200,8 +200,8 @@ def test_what_is_said_of_no_layer_is_refused(
 @pytest.mark.parametrize("key", ["rope_theta", "partial_rotary_factor", "rope_type", "rotary_dim"])
 def test_single_layers_may_not_say_how_they_rotate(key: str) -> None:
     config = {"model_type": "gemma4_text", "layer_types": KINDS}
-    layers = {"0": {"head_dim": 64}, "1": {key: None}}
-    message = f"{key} is not understood in per_layer_config, which may say head_dim"
+    layers = {"0": {"head_dim": 64}, "1": {key: 1}}
+    message = f"{key} is not understood in per_layer_config, which may say head_dim, got 1"
     refused(config | {"per_layer_config": layers}, message, layer_type="full_attention")
 
 

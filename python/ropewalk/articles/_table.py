@@ -61,8 +61,8 @@ class Table:
     --------
     >>> import ropewalk as rw
     >>> print(rw.articles.show("000", kind="G"))
-    | id | the article says | what is true | verdict | figure | notebook |
-    | --- | --- | --- | --- | --- | --- |
+    | id | the article says | what is true | verdict | figure | notebook | erratum |
+    | --- | --- | --- | --- | --- | --- | --- |
     | G000.1 | ...
     """
 
