@@ -90,7 +90,7 @@ int known_bits(const Words<5>& magnitude) {
     int top = 4;
     while (top > 0 && magnitude.at[top] == 0)
         --top;
-    return 64 * top + std::bit_width(magnitude.at[top]) - 2;
+    return 64 * top + 62 - std::countl_zero(magnitude.at[top]);
 }
 
 // A shift of more than this leaves |position| < 2^-63, less than 1/8 turn at 2^60 turns a position.
