@@ -502,11 +502,12 @@ def test_sines_of_tiny_sums_over_axes(dtype: str) -> None:
 
 @pytest.mark.parametrize(("dtype", "bits"), [("float32", 24), ("bfloat16", 8)])
 def test_a_sum_over_axes_just_above_the_middle_of_two_numbers(dtype: str, bits: int) -> None:
-    frequencies = rw.frequencies.from_radians([[1.0], [1.0]])
+    frequencies = rw.frequencies.from_radians([[1.0], [1.0], [0.0]])  # the pair stands on one
     for first in np.ldexp([2**bits + 1, 2**bits + 3], -56 - bits).tolist():
         for second in (1e-50, -1e-50, 1e-47, -1e-48):
             angle = reference.mp.mpf(first) + second
-            table = rw.sinusoidal_encoding([first, second], frequencies=frequencies, dtype=dtype)
+            cell = [first, second, 3.0]
+            table = rw.sinusoidal_encoding(cell, frequencies=frequencies, dtype=dtype)
             assert_exact(table[None, :1], doubles([[reference.mp.sin(angle)]]))
 
 

@@ -85,11 +85,14 @@ Words<5> magnitude_of(const Frequency& frequency, bool& negative) {
     return magnitude;
 }
 
-// The leading bits of a multiple that its rounding, of half a unit in the last place, leaves alone.
+// The leading bits of a multiple that its rounding, of half a unit in the last place, leaves alone:
+// all of a frequency of 0.
 int known_bits(const Words<5>& magnitude) {
     int top = 4;
     while (top > 0 && magnitude.at[top] == 0)
         --top;
+    if (magnitude.at[top] == 0)
+        return 384;
     return 64 * top + 62 - std::countl_zero(magnitude.at[top]);
 }
 
