@@ -284,46 +284,60 @@ void add_weights(const Tile<T>& tile, int at, const VectorOf<S, T> (&sums)[4]) {
     }
 }
 
-template <class S, class T>
-void weigh(const Tile<T>& tile) {
+// Those of one vector of queries. Where `all_count`, none is too small to count.
+template <class S, class T, bool all_count>
+void weigh_vector(const Tile<T>& tile, int at, VectorOf<S, T> maximum) {
     using Vector = VectorOf<S, T>;
     constexpr int lanes = Lanes<S, T>::count;
     const int row = tile.vectors * lanes;
-    for (int at = 0; at < row; at += lanes) {
-        T* const logits = tile.logits + at;
-        const std::int64_t keys = tile.keys[at / lanes];
-        const Vector maximum = finite_maximum<S, T>(S::get(tile.maximum + at));
-        Vector sums[4];
-        for (Vector& sum : sums)
-            sum = S::all(T{0});
-        const auto put = [&](std::int64_t key, Vector weight, Vector& sum) {
-            S::put(logits + key * row, weight);
-            sum = S::add(sum, weight);
-        };
-        const auto weigh_one = [&](std::int64_t key, Vector& sum) {
-            put(key, exponential<S, T>(S::sub(S::get(logits + key * row), maximum)), sum);
-        };
-        const VectorOf<Two<S>, T> least{maximum, maximum};
-        const auto weigh_two = [&](std::int64_t key, Vector& sum, Vector& other) {
-            const VectorOf<Two<S>, T> two{S::get(logits + key * row),
-                                          S::get(logits + (key + 1) * row)};
-            const auto weight = exponential<Two<S>, T>(Two<S>::sub(two, least));
-            put(key, weight.first, sum);
-            put(key + 1, weight.second, other);
-        };
-        std::int64_t key = 0;
-        for (; key + 4 <= keys; key += 4)
+    T* const logits = tile.logits + at;
+    const std::int64_t keys = tile.keys[at / lanes];
+    Vector sums[4];
+    for (Vector& sum : sums)
+        sum = S::all(T{0});
+    const auto put = [&](std::int64_t key, Vector weight, Vector& sum) {
+        S::put(logits + key * row, weight);
+        sum = S::add(sum, weight);
+    };
+    const auto weigh_one = [&](std::int64_t key, Vector& sum) {
+        const Vector x = S::sub(S::get(logits + key * row), maximum);
+        put(key, exponential<S, T, all_count>(x), sum);
+    };
+    const VectorOf<Two<S>, T> least{maximum, maximum};
+    const auto weigh_two = [&](std::int64_t key, Vector& sum, Vector& other) {
+        const VectorOf<Two<S>, T> two{S::get(logits + key * row), S::get(logits + (key + 1) * row)};
+        const auto weight = exponential<Two<S>, T>(Two<S>::sub(two, least));
+        put(key, weight.first, sum);
+        put(key + 1, weight.second, other);
+    };
+    std::int64_t key = 0;
+    for (; key + 4 <= keys; key += 4)
 #pragma GCC unroll 2
-            for (int i = 0; i < 4; i += 2)
-                if constexpr (S::in_halves) { // whose halves take turns
-                    weigh_one(key + i, sums[i]);
-                    weigh_one(key + i + 1, sums[i + 1]);
-                } else {
-                    weigh_two(key + i, sums[i], sums[i + 1]);
-                }
-        for (int i = 0; key < keys; ++key, ++i)
-            weigh_one(key, sums[i]);
-        add_weights<S, T>(tile, at, sums);
+        for (int i = 0; i < 4; i += 2)
+            if constexpr (S::in_halves) { // whose halves take turns
+                weigh_one(key + i, sums[i]);
+                weigh_one(key + i + 1, sums[i + 1]);
+            } else {
+                weigh_two(key + i, sums[i], sums[i + 1]);
+            }
+    for (int i = 0; key < keys; ++key, ++i)
+        weigh_one(key, sums[i]);
+    add_weights<S, T>(tile, at, sums);
+}
+
+template <class S, class T>
+void weigh(const Tile<T>& tile) {
+    constexpr int lanes = Lanes<S, T>::count;
+    for (int at = 0; at < tile.vectors * lanes; at += lanes) {
+        const auto maximum = finite_maximum<S, T>(S::get(tile.maximum + at));
+        if constexpr (S::in_halves) { // where zeros take steps of their own
+            const auto smallest = S::sub(S::get(tile.smallest + at), maximum);
+            if (S::all_less(S::all(Lanes<S, T>::smallest), smallest)) {
+                weigh_vector<S, T, true>(tile, at, maximum);
+                continue;
+            }
+        }
+        weigh_vector<S, T, false>(tile, at, maximum);
     }
 }
 

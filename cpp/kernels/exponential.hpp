@@ -112,15 +112,22 @@ struct Eighths {
 
 // e^x for x up to 709, and 0 where that is below 2^-100 (float32) or no normal number (float64).
 // NaN stays NaN.
-template <class S, class T>
+// Where `all_count`, no x may be below the smallest.
+template <class S, class T, bool all_count = false>
 [[gnu::always_inline]] inline VectorOf<S, T> exponential(VectorOf<S, T> x) {
     const auto smallest = S::all(Lanes<S, T>::smallest);
     if constexpr (sizeof(T) == sizeof(float)) {
         const Eighths<S> e(x);
-        return S::fma_or_zero(e.power, e.q, x, smallest);
+        if constexpr (all_count)
+            return S::fma(e.power, e.q, e.power);
+        else
+            return S::fma_or_zero(e.power, e.q, x, smallest);
     } else {
         const Power<S> power(x);
-        return S::scale_or_zero(power.of_rest(), power.n, x, smallest);
+        if constexpr (all_count)
+            return S::scale(power.of_rest(), power.n);
+        else
+            return S::scale_or_zero(power.of_rest(), power.n, x, smallest);
     }
 }
 
