@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 # Doctests of every module are collected, and these scripts need transformers, PyTorch, atheris.
 collect_ignore = ["fuzz_public.py", "golden/rotary_families.py"]
 
+# What is told in colours, or in lines of another width, would be other text.
+os.environ.update(PYTHON_COLORS="0", COLUMNS="80")
+
 # No deadline: the first call of a process makes tables, and machines that run tests are shared.
 hypothesis.settings.register_profile("ropewalk", deadline=None, derandomize=True, max_examples=200)
 hypothesis.settings.load_profile("ropewalk")

@@ -753,7 +753,7 @@ def test_a_worker_holds_no_data_that_are_recomputed(cluster: LocalCluster) -> No
             self.worker.most_held = (max(most_parts, parts), max(most_data, of_data))
 
     def made(seed: int, block_id: tuple[int, int]) -> NDArray[Any]:
-        time.sleep(0.005)  # so that work takes longer than its planning
+        time.sleep(0.02)  # so that work takes longer than its planning
         return np.random.default_rng([seed, *block_id]).standard_normal((64, 8))
 
     arrays = [da.map_blocks(made, i, chunks=chunks, meta=np.empty((0, 0))) for i in range(3)]

@@ -288,7 +288,7 @@ query, out = np.ones((1, 64), np.float32), np.empty((1, 64), np.float32)
 rw.attention(query, key[:300], key[:300], out=out)
 many = [table(50) for _ in range(4)]
 many.clear()
-limit = int(mib_of_addresses() + 1) * 2**20
+limit = int(mib_of_addresses() + 3) * 2**20
 resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 print(rw.attention(query, key, key, out=out).min())
 """
@@ -345,7 +345,8 @@ mib_to_take()
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows does not fork")
 def test_a_child_takes_and_gives_back_on_its_own(run_python: RunPython) -> None:
-    result = run_python("""
+    result = run_python(
+        """
 import os
 import numpy as np
 import ropewalk as rw
@@ -365,7 +366,9 @@ if child == 0:
     os._exit(0 if right else 1)
 _, status = os.waitpid(child, 0)
 print(right, status)
-""")
+""",
+        PYTHONWARNINGS="ignore:This process:DeprecationWarning",  # of threads, since Python 3.12
+    )
     assert (result.stdout, result.stderr) == ("True 0\n", "")
 
 
