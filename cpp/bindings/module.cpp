@@ -33,6 +33,12 @@ void choose_kernels() {
     if (chosen_kernels == nullptr)
         throw py::import_error("ROPEWALK_ISA must be one of " + std::string(py::repr(isa_names())) +
                                " on this processor, got '" + wanted + "'");
+    // Each asks the processor once; a child forked while another thread asks would wait for ever.
+    has_large_first_cache();
+    waits_for_second_cache();
+    has_matrices(*chosen_kernels);
+    adds_pairs(*chosen_kernels);
+    rounds_lines(*chosen_kernels);
 }
 
 // The thread on which Python handles signals.
