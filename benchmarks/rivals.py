@@ -48,14 +48,15 @@ def grouped(query: Array, key: Array) -> Array:
 def composed(query: Array, key: Array, value: Array, causal: bool) -> Call:
     """NumPy's formula."""
     scale = np.asarray(1 / np.sqrt(query.shape[-1]), query.dtype)
-    hidden = ~np.tri(query.shape[-2], key.shape[-2], dtype=bool)
     rows = query if causal else grouped(query, key)
+    hidden = np.full((query.shape[-2], key.shape[-2]) if causal else (0, 0), -np.inf, query.dtype)
+    mask = np.triu(hidden, 1)
 
     def call() -> Array:
         scores = rows @ key.swapaxes(-1, -2)
         scores *= scale
         if causal:
-            scores[..., hidden] = -np.inf
+            scores += mask
         scores -= scores.max(axis=-1, keepdims=True)
         np.exp(scores, out=scores)
         scores /= scores.sum(axis=-1, keepdims=True)
@@ -107,7 +108,14 @@ def onnx_rival(threads: int) -> Rival | None:
     return Rival(attend, np.asarray)
 
 
-def onnx_call(operator: str, inputs: Mapping[str, Array], threads: int, **attributes: Any) -> Call:
+def onnx_call(
+    operator: str,
+    inputs: Mapping[str, Array],
+    threads: int,
+    *,
+    out: Array | None = None,
+    **attributes: Any,
+) -> Call:
     """Return a call of ONNX Runtime that computes one operator of ONNX, version 23."""
     import onnxruntime
     from onnx import helper
@@ -127,7 +135,18 @@ def onnx_call(operator: str, inputs: Mapping[str, Array], threads: int, **attrib
     session = onnxruntime.InferenceSession(
         model.SerializeToString(), options, providers=["CPUExecutionProvider"]
     )
-    return lambda: session.run(None, dict(inputs))
+    if out is None:
+        return lambda: session.run(None, dict(inputs))
+    binding = session.io_binding()
+    for name, array in inputs.items():
+        binding.bind_cpu_input(name, array)
+    binding.bind_output("result", "cpu", 0, out.dtype, out.shape, out.ctypes.data)
+
+    def call() -> Array:
+        session.run_with_iobinding(binding)
+        return out
+
+    return call
 
 
 def jax_rival() -> Rival | None:

@@ -55,7 +55,7 @@ def turn_into(out: Any, x: Any, cosines: Any, sines: Any, pairing: Pairing) -> N
     first[...] = turned
 
 
-def turning_into(out: Array, x: Array, pairing: Pairing) -> dict[str, Call]:
+def turning_into(out: Array, x: Array, pairing: Pairing, threads: int) -> dict[str, Call]:
     """Return calls of others that rotate into given memory by given tables, each seen to do so."""
     tables = rw.rotary_tables(range(x.shape[1]), DIM, dtype=x.dtype)
     found: dict[str, Call] = {}
@@ -63,6 +63,9 @@ def turning_into(out: Array, x: Array, pairing: Pairing) -> dict[str, Call]:
         found["NumPy"] = partial(turn_into, out, x, *tables, pairing)
     if find_spec("torch"):
         found["PyTorch"] = partial(torch_turn, *map(tensor, (out, x, *tables)), pairing)
+    if x.dtype == np.float32 and out is not x:
+        onnx = onnx_rotation(x, *tables, pairing, threads, out)
+        found |= {"ONNX Runtime": onnx} if onnx else {}
     for call in found.values():
         before = x.copy()
         if out is not x:
@@ -93,7 +96,7 @@ def rotary(bench: Bench) -> Iterator[Figure]:
             out = np.zeros_like(x)
             for pairing in PAIRINGS:
                 beside = where is None and size <= MOST
-                rivals = turning_into(out, x, pairing) if beside else {}
+                rivals = turning_into(out, x, pairing, bench.threads) if beside else {}
                 ours = partial(rw.rotate, x, where, pairing=pairing, out=out)
                 out[...] = 0
                 ours()
@@ -109,7 +112,8 @@ def in_place(bench: Bench) -> Iterator[Figure]:
             for pairing in PAIRINGS:
                 x = queries(size, dtype)
                 other = x.copy()
-                rivals = turning_into(other, other, pairing) if size <= MOST else {}
+                beside = size <= MOST
+                rivals = turning_into(other, other, pairing, bench.threads) if beside else {}
                 other[...] = x
                 ours = partial(rw.rotate, other, pairing=pairing, out=other)
                 ours()
@@ -154,14 +158,20 @@ def torch_rotation(x: Array, cosines: Array, sines: Array, pairing: Pairing) -> 
 
 
 def onnx_rotation(
-    x: Array, cosines: Array, sines: Array, pairing: Pairing, threads: int
+    x: Array,
+    cosines: Array,
+    sines: Array,
+    pairing: Pairing,
+    threads: int,
+    out: Array | None = None,
 ) -> Call | None:
     if not find_spec("onnxruntime"):
         return None
     positions = np.arange(x.shape[1])[None]
     inputs = {"x": x[None], "cosines": cosines, "sines": sines, "positions": positions}
     interleaved = int(pairing == "interleaved")
-    return onnx_call("RotaryEmbedding", inputs, threads, interleaved=interleaved)
+    given = None if out is None else out[None]
+    return onnx_call("RotaryEmbedding", inputs, threads, out=given, interleaved=interleaved)
 
 
 def jax_rotation(x: Array, cosines: Array, sines: Array, pairing: Pairing) -> Call | None:

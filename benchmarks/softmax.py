@@ -36,10 +36,10 @@ def torch_softmax(x: Array, out: Array) -> Call | None:
     return call
 
 
-def onnx_softmax(x: Array, threads: int, axis: int = -1) -> Call | None:
+def onnx_softmax(x: Array, threads: int, axis: int = -1, out: Array | None = None) -> Call | None:
     if not find_spec("onnxruntime"):
         return None
-    return onnx_call("Softmax", {"x": x}, threads, axis=axis)
+    return onnx_call("Softmax", {"x": x}, threads, out=out, axis=axis)
 
 
 def jax_softmax(x: Array) -> Call | None:
@@ -60,7 +60,7 @@ def softmax(bench: Bench) -> Iterator[Figure]:
             made: dict[str, Call | None] = {
                 "NumPy": partial(formula, x, np.zeros_like(x)),
                 "PyTorch": torch_softmax(x, np.zeros_like(x)),
-                "ONNX Runtime": onnx_softmax(x, bench.threads),
+                "ONNX Runtime": onnx_softmax(x, bench.threads, out=np.zeros_like(x)),
                 "JAX": jax_softmax(x),
             }
             calls = {name: call for name, call in made.items() if call}
