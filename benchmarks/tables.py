@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 Record = Mapping[str, Any]
@@ -111,7 +112,7 @@ def machines(files: Files) -> str:
     for name, records in files.items():
         first = records[0]
         model = re.findall(r"(?:family|model): (\d+)", first["processor"])
-        peaks = [peak(measured(records, "prefill", threads)[0]) for threads in (1, 2)]
+        peaks = [median(map(peak, measured(records, "prefill", threads))) for threads in (1, 2)]
         lines[f"[{name}](measurements/{name}.json)",] = {
             "family and model": ", ".join(model),
             "GFLOP/s in registers": "; ".join(f"{value / 1e9:.0f}" for value in peaks),
