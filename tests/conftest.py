@@ -35,6 +35,8 @@ hypothesis.settings.register_profile("ropewalk", deadline=None, derandomize=True
 hypothesis.settings.load_profile("ropewalk")
 
 RunPython = Callable[..., subprocess.CompletedProcess[str]]
+# For PYTHONWARNINGS: since 3.12 Python warns of a fork where there are threads.
+FORKS = "ignore:This process:DeprecationWarning"
 Call = Callable[[str, tuple[Any, ...], dict[str, Any]], NDArray[Any]]
 
 ELSEWHERE = {"chromium", "on_each_isa", "run_python"}  # fixtures of other processes

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.conftest import RunPython
+from tests.conftest import FORKS, RunPython
 
 import ropewalk as rw
 from ropewalk import _core, _results
@@ -367,7 +367,7 @@ if child == 0:
 _, status = os.waitpid(child, 0)
 print(right, status)
 """,
-        PYTHONWARNINGS="ignore:This process:DeprecationWarning",  # of threads, since Python 3.12
+        PYTHONWARNINGS=FORKS,
     )
     assert (result.stdout, result.stderr) == ("True 0\n", "")
 

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.conftest import RunPython
+from tests.conftest import FORKS, RunPython
 from tests.refusals import exactly
 
 import ropewalk as rw
@@ -399,9 +399,6 @@ def test_children_forked_after_a_call_may_call_too(run_python: RunPython) -> Non
     result = run_python(FORK)
     assert (result.stdout, result.returncode) == ("0\n", 0)
 
-
-# Python warns of a fork where there are threads since 3.12.
-FORKS = "ignore:This process:DeprecationWarning"
 
 FORK_IN_A_CALL = """
 import os, signal, time

@@ -284,7 +284,7 @@ void add_weights(const Tile<T>& tile, int at, const VectorOf<S, T> (&sums)[4]) {
     }
 }
 
-// Those of one vector of queries. Where `all_count`, none is too small to count.
+// Logits of one vector of queries become weights. Where `all_count`, none is too small to count.
 template <class S, class T, bool all_count>
 void weigh_vector(const Tile<T>& tile, int at, VectorOf<S, T> maximum) {
     using Vector = VectorOf<S, T>;

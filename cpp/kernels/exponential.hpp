@@ -111,8 +111,7 @@ struct Eighths {
 };
 
 // e^x for x up to 709, and 0 where that is below 2^-100 (float32) or no normal number (float64).
-// NaN stays NaN.
-// Where `all_count`, no x may be below the smallest.
+// NaN stays NaN. Where `all_count`, no x may be below the smallest.
 template <class S, class T, bool all_count = false>
 [[gnu::always_inline]] inline VectorOf<S, T> exponential(VectorOf<S, T> x) {
     const auto smallest = S::all(Lanes<S, T>::smallest);
