@@ -46,7 +46,7 @@ cases = pytest.mark.parametrize("case", options())
 # Many queries; few, whose keys are worked on in parts of 2048, by themselves or with those of the
 # heads that share keys.
 sizes = pytest.mark.parametrize(
-    ("queries", "keys"), [(100, 300), (3, 300), (1, 5000), (2, 5000), (4, 5000)]
+    ("queries", "keys"), [(100, 300), (3, 1000), (1, 5000), (2, 5000), (4, 5000)]
 )
 
 
@@ -83,8 +83,8 @@ def test_tiles_that_meet_many_keys_together_have_the_bits_of_single_ones(
     with rw.num_threads(64):  # which get a tile each
         single = rw.attention(*arguments, **given)
     assert_same_bits(together, single)
-    row = [x[:, :, 77:78] if i == 0 else x for i, x in enumerate(arguments)]
     if case == "causal":
+        row = [x[:, :, 77:78] if i == 0 else x for i, x in enumerate(arguments)]
         alone = rw.attention(*row, causal=True, offset=given["offset"] + 77)
         np.testing.assert_allclose(together[:, :, 77:78], alone, rtol=0, atol=4e-6)
 

@@ -205,6 +205,15 @@ def test_the_least_finite_bias_is_a_number(dtype: str, of_bias: str) -> None:
     assert_same_bits(actual, expected)
 
 
+@dtypes
+def test_a_bias_beyond_float32_is_its_largest_number(dtype: str) -> None:
+    query, key, value = rows((3, 4), dtype), rows((5, 4), dtype, 1), rows((5, 2), dtype, 2)
+    bias = np.array([0, 1e300, 0, -1e300, 0])
+    stages = rw.attention_stages(query, key, value, bias=bias)
+    assert_same_bits(stages.weights, np.array(3 * [[0, 1, 0, 0, 0]]).astype(DTYPES[dtype]))
+    assert_same_bits(stages.output, np.repeat(value[1:2], 3, axis=0))
+
+
 @floats
 def test_smallest_weights_are_0(dtype: str) -> None:
     limit = math.log(SMALLEST_WEIGHT[dtype])  # -69.31 and -708.40

@@ -1,5 +1,6 @@
 """Bad input to attention gives a clear error, and nothing has been written by then."""
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -217,6 +218,14 @@ BAD_OPTIONS: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
     "key lengths above the keys": (
         {"key_lengths": 8}, ValueError, "key_lengths must be integers from 0 to 7, got 8",
     ),
+    "an array of key lengths above the keys": (
+        {"key_lengths": np.array([3, 8])}, ValueError,
+        "key_lengths must be integers from 0 to 7, got 8",
+    ),
+    "an array of negative key lengths": (
+        {"key_lengths": np.array([3, -1])}, ValueError,
+        "key_lengths must be integers from 0 to 7, got -1",
+    ),
     "enormous key lengths": (
         {"key_lengths": np.array([3, 2**64 - 1], np.uint64)}, ValueError,
         "key_lengths must be integers from 0 to 7, got 18446744073709551615",
@@ -242,6 +251,10 @@ BAD_OPTIONS: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
     "an enormous offset": (
         {"offset": 2**53 + 1}, ValueError,
         f"offset must be integers from {-(2**53)} to {2**53}, got {2**53 + 1}",
+    ),
+    "an array of enormous offsets": (
+        {"offset": np.array([0, -(2**53) - 1])}, ValueError,
+        f"offset must be integers from {-(2**53)} to {2**53}, got {-(2**53) - 1}",
     ),
     "a scale of NaN": ({"scale": NAN}, ValueError, "scale must be finite, got nan"),
     "an infinite scale": ({"scale": INF}, ValueError, "scale must be finite, got inf"),
@@ -300,6 +313,21 @@ def test_options_must_be_right(function: str, case: str) -> None:
     options, error, message = BAD_OPTIONS[case]
     with pytest.raises(error, match=exactly(message)):
         FUNCTIONS[function](QUERY, KEY, VALUE, **options)
+
+
+@pytest.mark.parametrize("leading", [(2, 3), (2, 2, 3), (2, 5, 2, 3)], ids=str)
+def test_a_mask_of_keys_for_each_sequence_is_told_how_to_fit(leading: tuple[int, ...]) -> None:
+    x = np.random.default_rng(0).standard_normal((*leading, 7, 4))
+    lengths = np.array([2, 6])
+    mask = np.arange(7) < lengths[:, None]
+    with pytest.raises(ValueError, match="of keys for each sequence of a batch: mask") as refusal:
+        rw.attention(x, x, x, mask=mask)
+    found = re.search(r"mask(\[[:, None]+\])", str(refusal.value))
+    assert found
+    fitting = eval(found[0], {"mask": mask})
+    of_sequences = lengths.reshape(2, *[1] * (len(leading) - 2))
+    expected = rw.attention(x, x, x, key_lengths=of_sequences)
+    np.testing.assert_array_equal(rw.attention(x, x, x, mask=fitting), expected)
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])

@@ -175,6 +175,11 @@ def test_layers_may_be_numbered_with_zeros_before(keys: tuple[Any, ...]) -> None
     config |= {"per_layer_config": {key: {"head_dim": 512} for key in keys}}
     widths = [rw.rotary_from_config(config, layer_type=name)["rotary_dim"] for name in KINDS]
     assert widths == [512, 256]
+    config["per_layer_config"] |= {"05": {"head_dim": 512}, "5": {"head_dim": 512}}
+    assert rw.rotary_from_config(config, layer_type=KINDS[0])["rotary_dim"] == 512
+    config["per_layer_config"] |= {"05": {"head_dim": 512}, "5": {"head_dim": 256}}
+    message = "per_layer_config must say one thing of layer 5, got two"
+    refused(config, message, layer_type=KINDS[0])
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from importlib import metadata
@@ -134,7 +134,12 @@ def test_what_runs_later_cannot_be_decorated() -> None:
     async def coroutine() -> int:
         return rw.get_num_threads()
 
-    for function in (generator, coroutine, 3):
+    async def asynchronous_generator() -> AsyncIterator[int]:
+        yield rw.get_num_threads()
+
+    class Threads: ...
+
+    for function in (generator, coroutine, asynchronous_generator, Threads, 3):
         message = f"num_threads must decorate a function whose body runs at once, got {function!r}"
         with pytest.raises(TypeError, match=exactly(message)):
             rw.num_threads(2)(function)  # type: ignore[type-var]

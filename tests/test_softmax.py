@@ -413,6 +413,30 @@ def test_a_scale_of_0_gives_equal_weights() -> None:
     assert_same_bits(rw.softmax(rows((3, 8)), scale=0.0), np.full((3, 8), 0.125))
 
 
+@pytest.mark.parametrize("precision", [None, "float64"])
+@pytest.mark.parametrize("axis", [0, -1])
+@dtypes
+def test_scaled_infinities_and_numbers_whose_products_overflow(
+    dtype: str, axis: int, precision: Literal["float64"] | None
+) -> None:
+    """What is infinite is so once it is multiplied; what is finite stays a number."""
+    largest = float(np.finfo(np.float64).max) if dtype == "float64" else 6e4
+    for x, scale, expected in [
+        ([-INF, 1.0], -1.0, [NAN, NAN]),
+        ([INF, 1.0], -1.0, [0.0, 1.0]),
+        ([INF, INF], -1.0, [0.0, 0.0]),
+        ([INF, 1.0], 0.0, [NAN, NAN]),
+        ([-INF, 1.0], 0.0, [NAN, NAN]),
+        ([-0.9 * largest, -largest], 1e300, [1.0, 0.0]),
+        ([largest, largest], 1e300, [0.5, 0.5]),
+    ]:
+        one = np.array(x).astype(DTYPES[dtype])
+        many = np.repeat(np.expand_dims(one, 1 + axis), 40, axis=1 + axis)
+        y = rw.softmax(many, axis=axis, scale=scale, precision=precision)
+        weights = np.repeat(np.expand_dims(expected, 1 + axis), 40, axis=1 + axis)
+        np.testing.assert_array_equal(y.astype(float), weights)
+
+
 @pytest.mark.parametrize("dtype", ["i1", "u2", "i4", "i8", "u8"])
 def test_integers_become_float64(dtype: str) -> None:
     x = np.arange(12).reshape(3, 4).astype(dtype)

@@ -175,7 +175,8 @@ class Problem:
     def _over_scores(self, name: str, array: NDArray[Any]) -> NDArray[Any]:
         what = "(..., query length, key length)"
         if array.shape == (*self.leading[:1], self.keys) and len(self.leading) > 1:
-            what += f" (of keys for each sequence of a batch: {name}[:, None, None, :])"
+            axes = ", None" * len(self.leading)
+            what += f" (of keys for each sequence of a batch: {name}[:{axes}, :])"
         _arrays.check_broadcast(name, array.shape, self.scores_shape, what)
         return _arrays.aligned(array)
 

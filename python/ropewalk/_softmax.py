@@ -25,13 +25,13 @@ def softmax(
     r"""Softmax: exponentials that sum to 1.
 
     ``exp(scale x_i)`` over the sum of them along the axis, without overflow for any finite
-    ``scale * x``.
+    `x`.
 
     Parameters
     ----------
     x : array_like of shape (..., n, ...)
-        Logits: float64, float32, float16 or bfloat16; integers become float64. An element that is
-        -inf when scaled weighs nothing.
+        Logits: float64, float32, float16 or bfloat16; integers become float64. An infinite
+        element that is -inf when scaled weighs nothing.
     axis : int, default -1
         The axis along which the results sum to 1.
     scale : float, default 1.0

@@ -219,7 +219,10 @@ def test_written_values_fit_the_cells_that_labels_leave(
     monkeypatch.setattr(Text, "draw", lambda self, _: drawn.append(self))
     panels[0].figure.figure.draw_without_rendering()
     values = [(panel, text) for panel in panels for text in panel.texts if text in drawn]
-    assert len(values) >= (0 if size and size[0] == 6 else 100)
+    if size == (6.0, 9.0):
+        assert not values  # which would be too small to read
+    else:
+        assert len(values) >= 100
     for panel, text in values:
         box, cells = text.get_window_extent(), panel.get_window_extent()
         queries, keys = np.asarray(panel.images[0].get_array()).shape
