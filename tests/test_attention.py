@@ -187,6 +187,15 @@ def test_lengths_and_widths_of_nothing(queries: int, keys: int, value_dim: int, 
     Call(query, key, value, {}).check()
 
 
+def test_nothing_is_computed_where_nothing_is_written() -> None:
+    """Of so many queries that to count them would take minutes."""
+    query, nothing = np.broadcast_to(np.ones((1, 2)), (2**40, 2)), np.ones((0, 2))
+    assert rw.attention_weights(query, nothing).shape == (2**40, 0)
+    heads, keys = np.broadcast_to(np.ones((1, 1, 2)), (2**40, 1, 2)), np.ones((3, 2))
+    assert rw.attention(heads, keys, np.ones((3, 0))).shape == (2**40, 1, 0)
+    assert rw.attention(heads, keys, np.ones((3, 0)), mask=[True, False, True]).size == 0
+
+
 def test_lists_are_taken() -> None:
     query, key, value = rows((3, 4)), rows((3, 4), seed=1), rows((3, 2), seed=2)
     expected = rw.attention(query, key, value, mask=np.tri(3, dtype=bool))

@@ -36,7 +36,6 @@ NO_DATA: dict[str, tuple[Any, str]] = {
     "complex": (np.ones((7, 4), complex), "complex128"),
     "objects": (np.ones((7, 4), object), "object"),
     "texts": ([["1", "2"]], "<U1"),
-    "None": (None, "object"),
     "truths": (np.ones((7, 4), bool), "bool"),
     "dates": (np.zeros((7, 4), "M8[D]"), "datetime64[D]"),
     "long double": (np.zeros((7, 4), np.longdouble), np.dtype(np.longdouble).name),
@@ -69,6 +68,13 @@ def test_data_must_be_numbers(function: str, place: str, case: str) -> None:
     message = f"{place} must be integers, float64, float32, float16 or bfloat16, got dtype {found}"
     with pytest.raises(TypeError, match=exactly(message)):
         FUNCTIONS[function](*data.values())
+
+
+@pytest.mark.parametrize("x", [None, {1.0}], ids=repr)
+@functions
+def test_data_must_be_arrays(function: str, x: Any) -> None:
+    with pytest.raises(TypeError, match=exactly(f"key must be an array of numbers, got {x!r}")):
+        FUNCTIONS[function](QUERY, x, VALUE)
 
 
 @pytest.mark.parametrize("x", [3, 2.5, [1.0, 2.0], []], ids=repr)

@@ -101,6 +101,11 @@ def test_alibi(place: tuple[int, int, int | None]) -> None:
     assert_same(actual, np.array(expected).reshape(2, 3, queries, keys))
 
 
+def test_slopes_of_half_types_are_the_numbers_that_they_are() -> None:
+    slopes = np.array([0.3, 7.0]).astype(ml_dtypes.bfloat16)
+    assert_same(bias.alibi(slopes, 3), bias.alibi(slopes.astype(float), 3))
+
+
 def test_alibi_gives_no_zero_a_sign() -> None:
     diagonal = bias.alibi(0.5, 3).diagonal()
     assert not np.signbit(diagonal).any()

@@ -128,6 +128,28 @@ def test_heads_must_share_out_the_features(size: int, heads: int) -> None:
     assert rw.rotary_from_config(LLAMA | sizes | {"head_dim": 64})["rotary_dim"] == 64
 
 
+@pytest.mark.parametrize(
+    ("given", "message", "error"),
+    [
+        ({"rotary_pct": 2}, "rotary_pct must be at most 1, got 2", ValueError),
+        (
+            {"rotary_emb_base": -1},
+            "rotary_emb_base must be positive",
+            ValueError,
+        ),
+        ({"n_embd": "a", "n_head": 2}, "n_embd must be an integer, got 'a'", TypeError),
+        ({"n_embd": 8, "n_head": 0}, "n_head must be an integer from 1 to ", ValueError),
+        ({"n_embd": 9, "n_head": 2}, "n_embd must be a multiple of n_head where ", ValueError),
+    ],
+    ids=str,
+)
+def test_refusals_name_keys_as_they_are_written(
+    given: dict[str, Any], message: str, error: type[Exception]
+) -> None:
+    sizes = {} if "n_embd" in given else {"hidden_size": 64, "num_attention_heads": 4}
+    refused({"model_type": "gpt_neox"} | sizes | given, message, error)
+
+
 @pytest.mark.parametrize("value", [0, -1])
 def test_the_size_of_a_head_must_be_positive(value: int) -> None:
     for key in ("head_dim", "hidden_size", "num_attention_heads"):

@@ -519,6 +519,18 @@ def test_offsets_are_those_of_the_whole(shape: tuple[int, ...], offset: list[int
     np.testing.assert_allclose(found, whole, rtol=0, atol=ATOL["float64"])
 
 
+@pytest.mark.parametrize(("dtype", "large"), [("float32", 1e38), ("float16", 6e4)])
+def test_projections_beyond_the_largest_number_warn_of_nothing(dtype: str, large: float) -> None:
+    x, unit = np.full((4, 4), large, dtype), np.ones((4, 4), dtype)
+    weights: dict[str, Any] = {"query_weight": 0 * unit, "key_weight": 0 * unit}
+    weights |= {"value_weight": unit, "output_weight": unit}
+    with np.errstate(all="raise"):
+        lazy = rw.dask.multi_head_attention(da.from_array(x, chunks=2), heads=2, **weights)
+        found = lazy.compute(scheduler="synchronous")
+    assert found.dtype == dtype
+    assert np.isinf(found).all()
+
+
 def test_cross_attention_and_a_batchless_query() -> None:
     query, memory = rows((9, 12)), rows((30, 12), seed=1)
     given = layer("float64", key_positions=range(50, 80), positions=range(9))
@@ -680,8 +692,7 @@ def test_an_option_that_is_unknown_is_refused_beside_those_that_there_are() -> N
     message = r"^unexpected keyword argument 'dropout'; the options are causal, .*, recompute$"
     with pytest.raises(TypeError, match=message):
         rw.dask.multi_head_attention(x, **given)
-    given = layer("float64", recompute=True)
-    assert rw.dask.multi_head_attention(x, **given).shape[0] == 20
+    assert rw.dask.multi_head_attention(x, recompute=True, **layer("float64")).shape[0] == 20
 
 
 def test_without_dask_the_extra_is_named(run_python: RunPython) -> None:

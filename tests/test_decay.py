@@ -67,6 +67,15 @@ def test_no_score_is_above_the_bound(seed: int) -> None:
     assert (scores > bound / 20).any()  # not much room below the bound
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+def test_scores_of_smaller_types_are_computed_in_float64(dtype: str) -> None:
+    query, key = normal(2, 16, seed=3).astype(dtype)
+    expected = scores_by_distance(query.astype(float), key.astype(float), range(50))
+    np.testing.assert_array_equal(scores_by_distance(query, key, range(50)), expected)
+    large = np.array([1e20, 0], np.float32)
+    assert scores_by_distance(large, large, [0])[0] == float(large[0]) ** 2
+
+
 def test_bounds_have_the_shape_of_the_distances() -> None:
     grid = np.arange(6).reshape(2, 3)
     np.testing.assert_array_equal(abel_bound(grid, 8).ravel(), abel_bound(range(6), 8))

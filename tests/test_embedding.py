@@ -171,7 +171,6 @@ def test_an_empty_table_has_no_rows_to_name() -> None:
         ([1.0, 2.0], "float64"),
         ([True, False], "bool"),
         (True, "bool"),
-        (None, "object"),
         ("1", "<U1"),
         ([1j], "complex128"),
         (np.array([1], "m8[s]"), "timedelta64[s]"),
@@ -182,6 +181,11 @@ def test_an_empty_table_has_no_rows_to_name() -> None:
 def test_ids_must_be_integers(ids: Any, found: str) -> None:
     with pytest.raises(TypeError, match=exactly(f"ids must be integers, got dtype {found}")):
         rw.embed(ids, np.ones((9, 4)))
+
+
+def test_ids_must_be_given() -> None:
+    with pytest.raises(TypeError, match=r"^ids must be .*, got None$"):
+        rw.embed(None, np.ones((9, 4)))  # type: ignore[arg-type]
 
 
 def test_ragged_ids_are_refused() -> None:

@@ -147,6 +147,13 @@ def test_scores_may_be_integers() -> None:
     assert relative_score(lambda at: at.tolist(), [1], shift=2, scale=4.0).value == 0.5
 
 
+def test_a_score_may_work_in_place() -> None:
+    positions = np.arange(3.0)
+    found = relative_score(lambda at: np.square(at, out=at), positions, shift=2, scale=4.0)
+    assert found.value == 3  # 4 ** 2 - 2 ** 2, over 4
+    np.testing.assert_array_equal(positions, [0, 1, 2])
+
+
 @pytest.mark.parametrize("dtype", ["int64", "int8", "uint8"])
 def test_positions_come_as_they_are_and_shifted(dtype: str) -> None:
     seen = []

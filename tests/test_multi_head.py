@@ -526,7 +526,8 @@ BAD: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
     ),
     "values of other heads": (
         {"value_weight": np.ones((12, 7))}, ValueError,
-        "value_weight must have 1 or more columns that heads=2 divides, got 7",
+        "value_weight must have 1 or more columns that the number of heads of key (2) divides, "
+        "got 7",
     ),
     "a bias of another length": (
         {"key_bias": np.ones(7)}, ValueError,

@@ -186,7 +186,7 @@ def test_the_short_way_leaves_refused_numbers_to_the_general_way(number: Any) ->
 def test_no_values_are_no_weights() -> None:
     x, nothing = rows((4, 8), "float32"), cast("Any", None)
     for function in (rw.attention, rw.attention_with_lse, rw.attention_stages):
-        with pytest.raises(TypeError, match=r"^value must be .*, got dtype object$"):
+        with pytest.raises(TypeError, match=r"^value must be an array of numbers, got None$"):
             function(x, x, nothing)
 
 

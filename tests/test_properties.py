@@ -254,6 +254,12 @@ def test_order_counts_every_break_and_equal_logits_must_share() -> None:
     assert softmax_order(x, softmax=always(np.full(5, np.nan))).value == 4
 
 
+def test_a_softmax_may_work_in_place() -> None:
+    x = np.array([3.0, 1.0, 2.0])
+    assert softmax_order(x, softmax=lambda z: np.negative(z, out=z)).value == 2
+    np.testing.assert_array_equal(x, [3, 1, 2])
+
+
 def test_weights_that_are_all_0_have_no_ratios() -> None:
     assert not softmax_ratio([1.0, 2.0, 3.0], softmax=always(np.zeros(3))).holds
 
@@ -374,11 +380,16 @@ def test_negative_weights_are_refused() -> None:
 
 @pytest.mark.parametrize(
     ("weights", "total"),
-    [([0.6, 0.2, 0.8, 0.1], "1.7"), ([[0.5, 0.5], [1, 2]], "3"), ([0.51, 0.5], "1.01")],
+    [
+        ([0.6, 0.2, 0.8, 0.1], "1.7"),
+        ([[0.5, 0.5], [1, 2]], "3"),
+        ([0.51, 0.5], "1.01"),
+        ([1e308, 1e308], "inf"),
+    ],
 )
 def test_weights_that_do_not_sum_to_1_have_no_entropy(weights: Any, total: str) -> None:
     message = f"weights must have rows that sum to 1, got a row that sums to {total}"
-    with pytest.raises(ValueError, match=exactly(message)):
+    with pytest.raises(ValueError, match=exactly(message)), np.errstate(all="raise"):
         entropy(weights)
 
 

@@ -128,6 +128,11 @@ void attend_in(const Kernels& kernels, const Attention& attention, int most_thre
 } // namespace
 
 void attend(const Kernels& kernels, const Attention& attention, int threads) {
+    const Stages& stages = attention.stages;
+    const bool wants_scores = stages.scores || stages.capped || stages.biased || stages.weights;
+    if (!attention.lse && !(attention.output && attention.value_dim > 0) &&
+        !(wants_scores && attention.keys > 0))
+        return; // nothing is to be written, of whatever number of queries
     if (computes_in_float64(attention))
         attend_in<double>(kernels, attention, threads);
     else

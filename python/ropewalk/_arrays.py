@@ -190,6 +190,9 @@ def converted(
         msg = f"{name} must be {what}: {error}"
         raise (ValueError if isinstance(error, ValueError) else TypeError)(msg) from None
     refuse_masked(name, array)  # of what turns itself into an array
+    if array.dtype.kind == "O" and not array.ndim and type(values) is not int:
+        msg = f"{name} must be {what}, got {_options.shown(values)}"
+        raise TypeError(msg)
     return np.asarray(array)
 
 

@@ -277,7 +277,7 @@ def attention_weights(
     Raises
     ------
     ValueError, TypeError
-        As `attention`.
+        As `attention`; ValueError also where a result is larger than any memory.
 
     See Also
     --------
@@ -369,7 +369,7 @@ def attention_stages(
     Raises
     ------
     ValueError, TypeError
-        As `attention`.
+        As `attention`; ValueError also where a result is larger than any memory.
 
     See Also
     --------
@@ -455,7 +455,7 @@ def attention_with_lse(
     Raises
     ------
     ValueError, TypeError
-        As `attention`.
+        As `attention`; ValueError also where a result is larger than any memory.
 
     See Also
     --------

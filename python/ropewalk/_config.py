@@ -23,6 +23,7 @@ from ropewalk._config_layers import (
     layer_types,
     refuse_other,
     rope_of_layer,
+    said_by,
     single_layers,
 )
 from ropewalk._options import Integer
@@ -230,7 +231,8 @@ def rotary_from_config(
         turns = _on_axes(_schedule(kind)[0](rotary_dim, **arguments), family, rope)
     except (TypeError, ValueError) as error:  # they name arguments: name their keys instead
         expected, got, found = str(error).partition(", got ")
-        expected = re.sub(r"\w+", lambda word: _KEY_OF.get(word[0], word[0]), expected)
+        keys = _KEY_OF | {"base": said_by(BASE, text)}
+        expected = re.sub(r"\w+", lambda word: keys.get(word[0], word[0]), expected)
         raise type(error)(expected + got + found) from None
     return {"frequencies": turns, "pairing": family["pairing"], "rotary_dim": rotary_dim}
 
@@ -355,20 +357,22 @@ def _head_dim(text: Mapping[str, Any], family: dict[str, Any], layer_type: str |
         width = text.get(key, family.get(key))
         if width is not None:
             return _options.integer_between(key, width, 1, _options.LARGEST_DIM)
-    sizes = []
+    sizes = {}
     for keys in (_HIDDEN, _HEADS):
         size = agreed(keys, text)
         if size is None:
             msg = f"head_dim is missing, and so is {keys[0]}"
             raise ValueError(msg)
-        sizes.append(_options.integer_between(keys[0], size, 1, 2**40))
-    if sizes[0] % sizes[1]:
+        key = said_by(keys, text)
+        sizes[key] = _options.integer_between(key, size, 1, 2**40)
+    (of_all, features), (of_heads, heads) = sizes.items()
+    if features % heads:
         msg = (
-            "hidden_size must be a multiple of num_attention_heads where head_dim is missing, got "
-            f"{sizes[0]} and {sizes[1]}"
+            f"{of_all} must be a multiple of {of_heads} where head_dim is missing, got {features} "
+            f"and {heads}"
         )
         raise ValueError(msg)
-    return sizes[0] // sizes[1]
+    return features // heads
 
 
 def _own_head(text: Mapping[str, Any], of_layer: str, layer_type: str | None) -> dict[str, Any]:
@@ -410,12 +414,13 @@ def _rotated_part(
         if "rotary_dim" not in text:  # null is all of the head
             width = family.get("rotary_dim")
     if fraction is not None:
-        fraction = _options.positive_number("partial_rotary_factor", fraction)
+        key = said_by(_FRACTION, rope, text)
+        fraction = _options.positive_number(key, fraction)
         if fraction > 1:
-            msg = f"partial_rotary_factor must be at most 1, got {fraction}"
+            msg = f"{key} must be at most 1, got {fraction}"
             raise ValueError(msg)
         if width is not None and _options.integer("rotary_dim", width) != int(fraction * head):
-            msg = f"rotary_dim and partial_rotary_factor must agree, got {width} and {fraction}"
+            msg = f"rotary_dim and {key} must agree, got {width} and {fraction}"
             raise ValueError(msg)
         return fraction, int(fraction * head)
     if width is None:

@@ -48,6 +48,12 @@ def agreed(keys: Sequence[str], *places: Mapping[str, Any]) -> Any:
     return found[0][1] if found else None
 
 
+def said_by(keys: Sequence[str], *places: Mapping[str, Any]) -> str:
+    """Return which of some keys says something, the usual one where the rule of a family does."""
+    said = (key for place in places for key in keys if place.get(key) is not None)
+    return next(said, keys[0])
+
+
 def rope_of_layer(
     text: Mapping[str, Any], family: dict[str, Any], layer_type: str | None
 ) -> tuple[str | None, dict[str, Any]]:

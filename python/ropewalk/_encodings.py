@@ -53,7 +53,8 @@ def integer_encoding(
     Raises
     ------
     ValueError
-        If an argument is out of the range above, or a position is not in a sequence of that length.
+        If an argument is out of the range above, a position is not in a sequence of that length,
+        or the result is larger than any memory.
     TypeError
         If `positions` are complex or no numbers, or `dim` or `length` is no integer.
 
@@ -132,7 +133,8 @@ def binary_encoding(
     ------
     ValueError
         If a position is negative or fractional or has more digits than `bits`, `dim` is out of
-        range or no multiple of `bits`, or `order` is neither of the two.
+        range or no multiple of `bits`, `order` is neither of the two, or the result is larger than
+        any memory.
     TypeError
         If `positions` are complex or no numbers, or `dim` or `bits` is no integer.
 
@@ -235,8 +237,8 @@ def sinusoidal_encoding(
     Raises
     ------
     ValueError
-        If an argument is out of the range above, `base` and `frequencies` are both given, or `out`
-        does not fit.
+        If an argument is out of the range above, `base` and `frequencies` are both given, `out`
+        does not fit, or the result is larger than any memory.
     TypeError
         If `positions` are complex or no numbers, `dim` is missing or no integer, `frequencies` are
         no `Frequencies`, `dtype` is not one of those named, or `out` is no array.
@@ -340,7 +342,8 @@ def shift_matrix(
     Raises
     ------
     ValueError
-        If an argument is out of its range, or `base` and `frequencies` are both given.
+        If an argument is out of its range, `base` and `frequencies` are both given, or the result
+        is larger than any memory.
     TypeError
         If `offset` is complex or no number, `dim` is missing or no integer, or `frequencies` are
         no `Frequencies`.
@@ -486,8 +489,8 @@ def grid_positions(
     Raises
     ------
     ValueError
-        If a length is out of range, there are no axes or too many, or `normalise` is none of those
-        named.
+        If a length is out of range, there are no axes or too many, `normalise` is none of those
+        named, or the result is larger than any memory.
     TypeError
         If `shape` is no sequence of integers.
 

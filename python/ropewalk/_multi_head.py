@@ -297,7 +297,7 @@ def multi_head_attention(
     if output is not None:
         with np.errstate(all="ignore"):
             result = output.of(result, result.dtype)
-    return _narrowed(result, dtype)
+    return narrowed(result, dtype)
 
 
 def multi_head_attention_weights(
@@ -334,7 +334,7 @@ def multi_head_attention_weights(
     Raises
     ------
     ValueError, TypeError
-        As `multi_head_attention`.
+        As `multi_head_attention`; ValueError also where the result is larger than any memory.
 
     See Also
     --------
@@ -373,10 +373,10 @@ def multi_head_attention_weights(
         positions if key is None and key_positions is None else key_positions,
         options,
     )
-    return _narrowed(weights, dtype)
+    return narrowed(weights, dtype)
 
 
-def _narrowed(result: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
+def narrowed(result: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
     if result.dtype == dtype:
         return result
     with np.errstate(all="ignore"):  # beyond the largest number lies infinity
@@ -418,7 +418,7 @@ def _attended(
         )
         raise ValueError(msg)
     arrays = [query, _split("key_weight", key, key_heads)]
-    arrays += [_split("value_weight", value, key_heads) for value in values]
+    arrays += [_split("value_weight", value, key_heads, "of key ") for value in values]
     if rotary is None:
         if positions is not None or key_positions is not None:
             name = "key_positions" if positions is None else "positions"
@@ -518,11 +518,12 @@ def _check_length(name: str, array: NDArray[Any]) -> None:
         raise ValueError(msg)
 
 
-def _split(name: str, array: NDArray[Any], heads: int) -> NDArray[Any]:
+def _split(name: str, array: NDArray[Any], heads: int, whose: str = "") -> NDArray[Any]:
     """Return a view of shape (..., heads, length, dim)."""
     *leading, length, features = array.shape
     if features % heads or not features:
-        msg = f"{name} must have 1 or more columns that heads={heads} divides, got {features}"
+        divisor = f"the number of heads {whose}({heads})" if whose else f"heads={heads}"
+        msg = f"{name} must have 1 or more columns that {divisor} divides, got {features}"
         raise ValueError(msg)
     _results.check_axes(array.ndim + 1)
     return array.reshape(*leading, length, heads, features // heads).swapaxes(-2, -3)

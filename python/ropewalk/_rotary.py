@@ -64,7 +64,8 @@ def rotary_tables(
     Raises
     ------
     ValueError
-        If an argument is out of the range above, or `base` and `frequencies` are both given.
+        If an argument is out of the range above, `base` and `frequencies` are both given, or a
+        result is larger than any memory.
     TypeError
         If `positions` are complex or no numbers, `dim` is missing or no integer, `frequencies` are
         no `Frequencies`, or `dtype` is not one of those named.

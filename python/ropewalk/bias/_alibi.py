@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ropewalk import _arrays, _options, _results
+from ropewalk._attention_problem import per_head
 from ropewalk._options import Integer
 from ropewalk.bias._distances import matrices, relative_positions
 from ropewalk.frequencies._frequencies import DIGITS
@@ -141,8 +142,8 @@ def alibi(
     >>> rw.bias.alibi(rw.bias.alibi_slopes(8), 1, 4, offset=3).shape
     (8, 1, 4)
     """
-    _options.refuse_heads(slopes)
-    steepness = _arrays.finite_reals("slopes", slopes).astype(np.float64)
+    steepness = per_head("slopes", slopes)
+    _arrays.check_finite("slopes", steepness)
     positions, lengths = relative_positions(query_length, key_length, offset, np.float64)
     _results.check_axes(positions.ndim + steepness.ndim + 1)
     distances = np.abs(np.expand_dims(positions, tuple(range(-steepness.ndim - 1, -1))))

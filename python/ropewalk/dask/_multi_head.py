@@ -17,12 +17,19 @@ from ropewalk._multi_head import (
     check_options,
     computed_dtype,
     first_positions,
+    narrowed,
     rotation_options,
 )
-from ropewalk._options import Integer
+from ropewalk._options import Boolean, Integer
 from ropewalk.dask._attention import attention
 from ropewalk.dask._chunks import in_chunks, leading_axes, stand_in
 from ropewalk.dask._positions import axes_of, positions_of_rows, rotate
+
+
+class DaskOptions(AttentionOptions, total=False):
+    """The options of `attention` here."""
+
+    recompute: Boolean
 
 
 def multi_head_attention(
@@ -43,7 +50,7 @@ def multi_head_attention(
     rotary: Rotary | None = None,
     positions: da.Array | ArrayLike | range | None = None,
     key_positions: da.Array | ArrayLike | range | None = None,
-    **options: Unpack[AttentionOptions],
+    **options: Unpack[DaskOptions],
 ) -> da.Array:
     r"""Multi-head attention, chunk by chunk.
 
@@ -163,7 +170,7 @@ def multi_head_attention(
     )
     if output_weight is not None:
         merged = _projected(merged, matrices, "output", dtype)
-    return merged.astype(empty.dtype)
+    return merged.map_blocks(narrowed, empty.dtype, dtype=empty.dtype)
 
 
 def _without_rows(x: da.Array) -> NDArray[Any]:
@@ -224,6 +231,7 @@ def _split(columns: da.Array, heads: Integer) -> da.Array:
     )
 
 
+@np.errstate(all="ignore")  # numbers too large become infinities, as they do without Dask
 def _product(
     x: list[NDArray[Any]], weight: list[NDArray[Any]], bias: NDArray[Any] | float = 0.0
 ) -> NDArray[Any]:

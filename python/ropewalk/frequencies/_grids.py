@@ -133,13 +133,12 @@ def axial(
         axes = len(sizes)
     contiguous = [axis for axis, size in enumerate(sizes) for _ in range(size)]
     with localcontext(DIGITS):
-        whole = geometric(pairs, Decimal(base))
         if layout == "restarted":
             table = [turn for size in sizes for turn in geometric(size, Decimal(base))]
-        elif layout == "dealt":
-            table = [turn for axis in range(axes) for turn in whole[axis::axes]]
         else:
-            table = whole
+            table = geometric(pairs, Decimal(base))
+        if layout == "dealt":
+            table = [turn for axis in range(axes) for turn in table[axis::axes]]
         if _options.boolean("turns", turns):
             table = [turn * TWO_PI for turn in table]
         scaling = f"axial({dim}, {options}, layout={layout!r}, turns={turns}, base={base})"
@@ -308,8 +307,9 @@ def mixed(dim: Integer, /, *, directions: ArrayLike, base: Real = 10.0) -> Frequ
     ]
     with localcontext(DIGITS):
         lengths = geometric(dim // 4, Decimal(base))
-        along = [length * cosine(angle) for length, angle in zip(lengths, angles, strict=True)]
-        across = [length * sine(angle) for length, angle in zip(lengths, angles, strict=True)]
+        heading = {angle: (cosine(angle), sine(angle)) for angle in set(angles)}
+        along = [length * heading[angle][0] for length, angle in zip(lengths, angles, strict=True)]
+        across = [length * heading[angle][1] for length, angle in zip(lengths, angles, strict=True)]
         scaling = f"mixed({dim}, base={base})"
         turned = [-turn for turn in across]
         return Frequencies._of_turns(along + turned, across + along, scaling=scaling)

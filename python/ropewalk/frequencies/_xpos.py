@@ -45,7 +45,8 @@ def xpos_scales(
     Raises
     ------
     ValueError
-        If an argument is out of the range above, or a scale or its reciprocal is.
+        If an argument is out of the range above, a scale or its reciprocal is, or the result is
+        larger than any memory.
     TypeError
         If `positions` are complex or no numbers, `dim` is not an integer, or `scale_base` or
         `centre` not a real number.

@@ -162,7 +162,8 @@ def check_shares(weights: NDArray[np.float64]) -> None:
     if (weights < 0).any():
         msg = f"weights must not be negative, got {weights.min()}"
         raise ValueError(msg)
-    sums = weights.sum(axis=-1).reshape(-1)
+    with np.errstate(over="ignore"):
+        sums = weights.sum(axis=-1).reshape(-1)
     furthest = sums[np.abs(sums - 1).argmax()]
     if abs(furthest - 1) > ROW_SUMS:
         msg = f"weights must have rows that sum to 1, got a row that sums to {furthest:.6g}"

@@ -58,7 +58,8 @@ def abel_bound(
         If an argument is out of its range, `base` and `frequencies` are both given, or
         `frequencies` have several axes.
     TypeError
-        If `distances` are complex or no numbers, or `dim` is missing or no integer.
+        If `distances` are complex or no numbers, `dim` is missing or no integer, `base` is no
+        number, or `frequencies` are no `Frequencies`.
 
     See Also
     --------
@@ -166,7 +167,7 @@ def scores_by_distance(
     >>> int(scores.argmax())
     5000
     """
-    queries, keys = reals("query", query), reals("key", key)
+    queries, keys = reals("query", query).astype(float), reals("key", key).astype(float)
     if queries.shape != keys.shape:
         msg = f"query and key must have one shape, got {queries.shape} and {keys.shape}"
         raise ValueError(msg)

@@ -197,7 +197,7 @@ def relative_score(
         msg = f"positions must not be empty, got shape {at.shape}"
         raise ValueError(msg)
     _arrays.check_broadcast("shift", further.shape, at.shape, "positions")
-    before = reals("score(positions)", score(at))
+    before = reals("score(positions)", score(at.copy()))  # it may work in place
     after = reals("score(positions + shift)", score(_places("positions + shift", at + further)))
     if after.shape != before.shape:
         msg = (

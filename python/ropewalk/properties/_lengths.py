@@ -46,7 +46,8 @@ def unseen_pairs(
         If an argument is out of the range above, `base` and `frequencies` are both given, or
         `frequencies` have several axes.
     TypeError
-        If `length` or `dim` is no integer, or `dim` is missing.
+        If `length` or `dim` is no integer, `dim` is missing, `base` is no number, or `frequencies`
+        are no `Frequencies`.
 
     See Also
     --------
@@ -110,7 +111,8 @@ def unseen_phase(
         If an argument is out of the range above, `base` and `frequencies` are both given, or
         schedules have several axes or differ in their pairs.
     TypeError
-        If a length or `dim` is no integer, or `dim` is missing.
+        If a length or `dim` is no integer, `dim` is missing, `base` is no number, or what has to
+        be `Frequencies` is not.
 
     See Also
     --------

@@ -269,7 +269,7 @@ def _weights(softmax: Softmax | None, logits: NDArray[Any]) -> NDArray[np.float6
     if softmax is None:
         softmax = _softmax.softmax
     _options.function("softmax", softmax)
-    weights = np.asarray(softmax(logits))
+    weights = np.asarray(softmax(logits.copy()))  # it may work in place
     if weights.dtype.kind != "f" or weights.dtype.itemsize <= 8:  # longer ones are more exact
         weights = _arrays.data("softmax(x)", weights)
     weights = weights.astype(np.float64)

@@ -175,7 +175,8 @@ def closest_lag(
         If an argument is out of the range above, `base` and `frequencies` are both given, or
         `frequencies` have several axes.
     TypeError
-        If `length` or `dim` is no integer, or `dim` is missing.
+        If `length` or `dim` is no integer, `dim` is missing, `base` is no number, or `frequencies`
+        are no `Frequencies`.
 
     See Also
     --------
