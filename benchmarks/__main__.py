@@ -5,6 +5,7 @@ libraries have as many threads, also those that cannot be told. The machine shou
 """
 
 import argparse
+import json
 import os
 import subprocess
 from collections.abc import Iterator
@@ -92,7 +93,9 @@ def main() -> None:
     )
     most = len(processors())
     parser.add_argument("--threads", nargs="+", type=int, default=[1, 2] if most > 1 else [1])
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures too")
+    parser.add_argument(
+        "--json", type=Path, metavar="FILE", help="write the figures too, over older ones of a part"
+    )
     size = parser.add_mutually_exclusive_group()
     for name, help_ in (
         ("quick", "some small sizes, less exact"),
@@ -104,13 +107,23 @@ def main() -> None:
     if not 1 <= min(given.threads) <= max(given.threads) <= most:
         parser.error(f"argument --threads: expected 1 to {most}, as there are processors")
 
+    kept: list[dict[str, Any]] = []
+    if given.json and given.json.exists():
+        try:
+            kept = json.loads(given.json.read_text(encoding="utf-8"))
+        except ValueError as error:
+            parser.error(f"argument --json: expected a file of records: {error}")
+
     print(LEGEND, flush=True)
     run, found = circumstances(), []
     for threads in given.threads:
         with limited(threads), ProcessPoolExecutor(1, get_context("spawn")) as process:
-            found += process.submit(measured, threads, given.only, given.sizes).result()
+            fresh = process.submit(measured, threads, given.only, given.sizes).result()
+        found += [{**run, **record} for record in fresh]
         if given.json:  # now, lest a run that is ended early leave nothing
-            write(given.json, run, found)
+            again = {(record["part"], record["threads"]) for record in found}
+            others = [one for one in kept if (one["part"], one["threads"]) not in again]
+            write(given.json, [*others, *found])
 
 
 if __name__ == "__main__":

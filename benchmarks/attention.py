@@ -52,7 +52,8 @@ def contenders(
 ) -> dict[str, Call]:
     """Return the rivals' calls, each of which was seen to compute the same."""
     query, key, value = arrays
-    calls = {name: rival.attend(query, key, value, causal) for name, rival in found.items()}
+    made = {name: rival.attend(query, key, value, causal) for name, rival in found.items()}
+    calls = {name: call for name, call in made.items() if call}
     for name, call in calls.items():
         verify(found[name].heads_first(call()).reshape(*query.shape[:-1], value.shape[-1]))
     return calls

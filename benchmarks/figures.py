@@ -79,7 +79,7 @@ def records(part: str, threads: int, figures: Sequence[Figure]) -> list[dict[str
     ]
 
 
-def write(path: Path, run: Mapping[str, Any], measured: Sequence[Mapping[str, Any]]) -> None:
-    """Write records, one a line, each with what it was measured by."""
-    lines = [json.dumps({**run, **record}) for record in measured]
-    path.write_text("[\n" + ",\n".join(lines) + "\n]\n", encoding="utf-8")
+def write(path: Path, records: Sequence[Mapping[str, Any]]) -> None:
+    """Write records, one a line."""
+    lines = ",\n".join(map(json.dumps, records))
+    path.write_text(f"[\n{lines}\n]\n", encoding="utf-8")

@@ -2,18 +2,18 @@
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from benchmarks import onnx
 from benchmarks.figures import Array, Call
 
-Attend = Callable[[Array, Array, Array, bool], Call]
+Attend = Callable[[Array, Array, Array, bool], Call | None]
 
 
 class Rival(NamedTuple):
-    """Turns query, key, value and whether it is causal into a call; reads what that returns."""
+    """Turns query, key, value and whether it is causal into a call, if it can; reads its result."""
 
     attend: Attend
     heads_first: Callable[[Any], Array]
@@ -97,58 +97,6 @@ def torch_rival() -> Rival | None:
     return Rival(attend, heads_first)
 
 
-def onnx_rival(threads: int) -> Rival | None:
-    if not find_spec("onnxruntime"):
-        return None
-
-    def attend(query: Array, key: Array, value: Array, causal: bool) -> Call:
-        inputs = {"query": query[None], "key": key[None], "value": value[None]}
-        return onnx_call("Attention", inputs, threads, is_causal=int(causal))
-
-    return Rival(attend, np.asarray)
-
-
-def onnx_call(
-    operator: str,
-    inputs: Mapping[str, Array],
-    threads: int,
-    *,
-    out: Array | None = None,
-    **attributes: Any,
-) -> Call:
-    """Return a call of ONNX Runtime that computes one operator of ONNX, version 23."""
-    import onnxruntime
-    from onnx import helper
-
-    def described(name: str, like: Array, shape: tuple[int, ...] | None) -> Any:
-        return helper.make_tensor_value_info(
-            name, helper.np_dtype_to_tensor_dtype(like.dtype), shape
-        )
-
-    values = [described(name, array, array.shape) for name, array in inputs.items()]
-    result = described("result", next(iter(inputs.values())), None)
-    node = helper.make_node(operator, [*inputs], ["result"], **attributes)
-    graph = helper.make_graph([node], operator, values, [result])
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 23)], ir_version=11)
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads
-    session = onnxruntime.InferenceSession(
-        model.SerializeToString(), options, providers=["CPUExecutionProvider"]
-    )
-    if out is None:
-        return lambda: session.run(None, dict(inputs))
-    binding = session.io_binding()
-    for name, array in inputs.items():
-        binding.bind_cpu_input(name, array)
-    binding.bind_output("result", "cpu", 0, out.dtype, out.shape, out.ctypes.data)
-
-    def call() -> Array:
-        session.run_with_iobinding(binding)
-        return out
-
-    return call
-
-
 def jax_rival() -> Rival | None:
     try:
         import jax
@@ -170,7 +118,9 @@ def rivals(threads: int, *, dtype: str = "float32") -> Mapping[str, Rival]:
         found["NumPy"] = Rival(composed, np.asarray)
     found["PyTorch"] = torch_rival()
     if dtype == "float32":
-        found["ONNX Runtime"] = onnx_rival(threads)
+        found["ONNX Runtime"] = Rival(partial(onnx.attention, threads=threads), np.asarray)
+        own = partial(onnx.own_attention, threads=threads)
+        found["ONNX Runtime's own"] = Rival(own, lambda result: result.swapaxes(0, 1))
     if dtype != "float64":
         found["JAX"] = jax_rival()
     return {name: rival for name, rival in found.items() if rival}

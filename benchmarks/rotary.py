@@ -10,7 +10,8 @@ import numpy as np
 import ropewalk as rw
 from benchmarks.figures import Array, Call, Case, Figure
 from benchmarks.measure import Bench, Limit, check, rows, unit
-from benchmarks.rivals import onnx_call, tensor
+from benchmarks.onnx import onnx_call
+from benchmarks.rivals import tensor
 from ropewalk._options import Pairing
 
 DIM = 128

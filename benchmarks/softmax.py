@@ -10,7 +10,7 @@ import numpy as np
 import ropewalk as rw
 from benchmarks.figures import Array, Call, Figure
 from benchmarks.measure import Bench, check, rows, unit
-from benchmarks.rivals import onnx_call
+from benchmarks.onnx import onnx_call
 
 SHARE = 4e-6  # error of a weight of the largest weight
 

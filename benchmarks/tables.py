@@ -18,7 +18,7 @@ Files = Mapping[str, Sequence[Record]]  # by the names of the processors' files
 Lines = dict[tuple[str, ...], dict[str, str]]  # a line's heads, and its cells by column
 Value = Callable[[Record], float | None]
 
-RIVALS = ("NumPy", "PyTorch", "ONNX Runtime", "JAX")
+RIVALS = ("NumPy", "PyTorch", "ONNX Runtime", "ONNX Runtime's own", "JAX")
 LEADS = {  # parts of whose cases others are timed too
     "prefill": "attention, full",
     "causal": "attention, causal",

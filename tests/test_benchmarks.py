@@ -67,6 +67,17 @@ def test_a_record_says_what_where_and_when(records: list[dict[str, Any]]) -> Non
         assert record["versions"].keys() >= {"ropewalk", "numpy"}
 
 
+def test_a_part_that_is_measured_again_takes_the_place_of_what_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "records.json"
+    older = [{"part": part, "threads": n} for part in ("small", "causal") for n in (1, 2)]
+    path.write_text(json.dumps(older), encoding="utf-8")
+    run("benchmarks", "--smallest", "--only", "small", "--threads", "1", "--json", path)
+    kept, found = older[1:], json.loads(path.read_text(encoding="utf-8"))
+    assert found[:3] == kept
+    assert found[3:]
+    assert all(one["part"] == "small" and one["threads"] == 1 < len(one) for one in found[3:])
+
+
 def test_all_seconds_are_seconds(records: list[dict[str, Any]]) -> None:
     for record in records:
         others = (record[kind].values() for kind in ("rivals", "ourselves", "limits"))
@@ -145,7 +156,7 @@ def test_leads_are_seconds_of_rivals_over_ours_and_losses_are_named() -> None:
 
     files = {"one": [record for part in LEADS for record in records(part)]}
     line = leads(files).splitlines()[2]
-    of_all = "1.41 (1.00) | | | 7.75 (3.00) | 1.41 (1.00) | 1.13 (0.80)"
+    of_all = "1.41 (1.00) | | | | 7.75 (3.00) | 1.41 (1.00) | 1.13 (0.80)"
     assert line == f"| one | attention, full | {of_all} |"
     assert losses(files).splitlines()[:4] == [
         "| processor | | case | faster | 1 thread | 2 threads |",
