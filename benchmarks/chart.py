@@ -20,6 +20,7 @@ from ropewalk.plot._canvas import COLOURS
 KINDS = {"prefill": "full", "causal": "causal"}
 MARKERS = "osD^vP"
 INCHES = (8, 6.2)  # 800 pixels wide where a page leaves it so
+FONT_SIZE = 11.0
 
 
 def panel(ax: Axes, records: Sequence[Mapping[str, Any]], rivals: Sequence[str]) -> None:
@@ -76,7 +77,7 @@ def chart(records: Sequence[Mapping[str, Any]]) -> Figure:
         labels,
         title=f"{name}; one thread, float32, {shown[0]['date']}",
         loc="outside upper center",
-        ncols=len(labels),
+        ncols=len(labels) if len(labels) <= 5 else 3,
         frameon=False,
     )
     return figure
@@ -92,7 +93,7 @@ def main() -> None:
     except OSError as error:
         parser.error(f"FILE.json must be a file to read: {error}")
     # The same figures make the same bytes.
-    with mpl.rc_context({"svg.hashsalt": "ropewalk", "font.size": 11.0}):
+    with mpl.rc_context({"svg.hashsalt": "ropewalk", "font.size": FONT_SIZE}):
         chart(records).savefig(given.target, metadata={"Date": None})
 
 

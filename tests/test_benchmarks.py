@@ -17,10 +17,12 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
+import matplotlib as mpl
 import numpy as np
 import pytest
 from benchmarks import attention, calls, decode, measure, rotary
 from benchmarks.__main__ import limited
+from benchmarks.chart import FONT_SIZE, chart
 from benchmarks.figures import Figure, as_table
 from benchmarks.measure import Bench, check, interleaved, others_run, settle, warm
 from benchmarks.parts import PARTS
@@ -92,10 +94,19 @@ def test_numpy_is_a_rival_of_attention(records: list[dict[str, Any]]) -> None:
 
 def test_a_chart_is_drawn_of_what_was_measured(measurement: Path, tmp_path: Path) -> None:
     charts = [tmp_path / name for name in ("one.svg", "two.svg")]
-    for chart in charts:
-        run("benchmarks.chart", measurement, chart)
+    for path in charts:
+        run("benchmarks.chart", measurement, path)
     assert ET.fromstring(charts[0].read_text()).tag == f"{SVG}svg"
     assert charts[0].read_bytes() == charts[1].read_bytes()
+
+
+@pytest.mark.parametrize("record", RECORDS, ids=lambda record: record.stem)
+def test_the_names_of_rivals_are_whole(record: Path) -> None:
+    with mpl.rc_context({"font.size": FONT_SIZE}):
+        figure = chart(json.loads(record.read_text("utf-8")))
+        figure.draw_without_rendering()
+    (box,) = (legend.get_window_extent() for legend in figure.legends)
+    assert 0 <= box.x0 < box.x1 <= figure.bbox.x1
 
 
 def test_the_pages_show_what_was_measured(tmp_path: Path) -> None:
