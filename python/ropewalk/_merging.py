@@ -99,7 +99,7 @@ def merge_attention(
 def _parts(name: str, parts: ArrayLike | Sequence[ArrayLike]) -> list[ArrayLike]:
     given = type(parts).__name__
     if not isinstance(parts, Sequence):
-        parts = _arrays.converted(name, parts, "a sequence of parts")
+        parts = _arrays.converted(name, parts, "a sequence of one or more parts")
     if not isinstance(parts, Sequence) and parts.ndim == 0:
         msg = f"{name} must be a sequence of one or more parts, got {given}"
         raise TypeError(msg)

@@ -418,7 +418,7 @@ def _attended(
         )
         raise ValueError(msg)
     arrays = [query, _split("key_weight", key, key_heads)]
-    arrays += [_split("value_weight", value, key_heads, "of key ") for value in values]
+    arrays += [_split("value_weight", value, key_heads, of="key") for value in values]
     if rotary is None:
         if positions is not None or key_positions is not None:
             name = "key_positions" if positions is None else "positions"
@@ -518,11 +518,11 @@ def _check_length(name: str, array: NDArray[Any]) -> None:
         raise ValueError(msg)
 
 
-def _split(name: str, array: NDArray[Any], heads: int, whose: str = "") -> NDArray[Any]:
+def _split(name: str, array: NDArray[Any], heads: int, *, of: str = "") -> NDArray[Any]:
     """Return a view of shape (..., heads, length, dim)."""
     *leading, length, features = array.shape
     if features % heads or not features:
-        divisor = f"the number of heads {whose}({heads})" if whose else f"heads={heads}"
+        divisor = f"the number of heads of {of} ({heads})" if of else f"heads={heads}"
         msg = f"{name} must have 1 or more columns that {divisor} divides, got {features}"
         raise ValueError(msg)
     _results.check_axes(array.ndim + 1)
