@@ -8,11 +8,12 @@ import argparse
 import json
 import os
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
+from itertools import chain
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -81,6 +82,14 @@ def circumstances() -> dict[str, Any]:
     }
 
 
+def by_part(records: Iterable[dict[str, Any]]) -> dict[tuple[str, int], list[dict[str, Any]]]:
+    """Return the records of each part on each number of threads."""
+    parts: dict[tuple[str, int], list[dict[str, Any]]] = {}
+    for record in records:
+        parts.setdefault((record["part"], record["threads"]), []).append(record)
+    return parts
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument(
@@ -107,23 +116,21 @@ def main() -> None:
     if not 1 <= min(given.threads) <= max(given.threads) <= most:
         parser.error(f"argument --threads: expected 1 to {most}, as there are processors")
 
-    kept: list[dict[str, Any]] = []
+    found: dict[tuple[str, int], list[dict[str, Any]]] = {}
     if given.json and given.json.exists():
         try:
-            kept = json.loads(given.json.read_text(encoding="utf-8"))
-        except ValueError as error:
-            parser.error(f"argument --json: expected a file of records: {error}")
+            found = by_part(json.loads(given.json.read_text(encoding="utf-8")))
+        except (OSError, ValueError, TypeError, KeyError) as error:
+            parser.error(f"argument --json: expected a file of records: {error!r}")
 
     print(LEGEND, flush=True)
-    run, found = circumstances(), []
+    run = circumstances()
     for threads in given.threads:
         with limited(threads), ProcessPoolExecutor(1, get_context("spawn")) as process:
             fresh = process.submit(measured, threads, given.only, given.sizes).result()
-        found += [{**run, **record} for record in fresh]
+        found |= by_part({**run, **record} for record in fresh)
         if given.json:  # now, lest a run that is ended early leave nothing
-            again = {(record["part"], record["threads"]) for record in found}
-            others = [one for one in kept if (one["part"], one["threads"]) not in again]
-            write(given.json, [*others, *found])
+            write(given.json, list(chain.from_iterable(found.values())))
 
 
 if __name__ == "__main__":

@@ -74,10 +74,23 @@ def test_a_part_that_is_measured_again_takes_the_place_of_what_it_was(tmp_path: 
     older = [{"part": part, "threads": n} for part in ("small", "causal") for n in (1, 2)]
     path.write_text(json.dumps(older), encoding="utf-8")
     run("benchmarks", "--smallest", "--only", "small", "--threads", "1", "--json", path)
-    kept, found = older[1:], json.loads(path.read_text(encoding="utf-8"))
-    assert found[:3] == kept
-    assert found[3:]
-    assert all(one["part"] == "small" and one["threads"] == 1 < len(one) for one in found[3:])
+    *fresh, second, third, fourth = json.loads(path.read_text(encoding="utf-8"))
+    assert [second, third, fourth] == older[1:]
+    assert {(one["part"], one["threads"]) for one in fresh} == {("small", 1)}
+    assert all("seconds" in one for one in fresh)
+
+
+@pytest.mark.parametrize("text", ["no json", "3", '[{"part": "small"}]', None], ids=repr)
+def test_what_holds_no_records_is_not_written_over(text: str | None, tmp_path: Path) -> None:
+    path = tmp_path / "records.json"
+    if text is None:
+        path.mkdir()
+    else:
+        path.write_text(text, encoding="utf-8")
+    with pytest.raises(subprocess.CalledProcessError) as refusal:
+        run("benchmarks", "--smallest", "--only", "small", "--json", path)
+    assert refusal.value.returncode == 2  # of wrong arguments
+    assert text is None or path.read_text(encoding="utf-8") == text
 
 
 def test_all_seconds_are_seconds(records: list[dict[str, Any]]) -> None:

@@ -217,6 +217,12 @@ def test_entries_must_be_real(table: Any) -> None:
             function(table, 3)
 
 
+def test_entries_must_be_given() -> None:
+    for function in (bias.t5, bias.relative):
+        with pytest.raises(TypeError, match=r"^table must be an array of numbers, got None$"):
+            function(None, 3)  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize(
     ("window", "error"), [((1,), ValueError), ((1, 2, 3), ValueError), (3, TypeError)], ids=repr
 )

@@ -134,7 +134,7 @@ def test_heads_must_share_out_the_features(size: int, heads: int) -> None:
         ({"rotary_pct": 2}, "rotary_pct must be at most 1, got 2", ValueError),
         (
             {"rotary_emb_base": -1},
-            "rotary_emb_base must be positive",
+            "rotary_emb_base must be positive and finite, got -1.0",
             ValueError,
         ),
         ({"n_embd": "a", "n_head": 2}, "n_embd must be an integer, got 'a'", TypeError),

@@ -257,9 +257,9 @@ def test_there_must_be_parts() -> None:
         with pytest.raises(ValueError, match=message):
             rw.merge_attention(parts, parts)
     no_sequences: dict[str, Any] = {"None": None, "float": 3.0, "ndarray": np.array(2.0)}
-    no_sequences |= {"<generator": (x for x in "ab"), r"\{0: array": {0: np.ones((3, 2))}}
+    no_sequences |= {"<generator .*>": (x for x in "ab"), r"\{0: \[1.0\]\}": {0: [1.0]}}
     for kind, parts in no_sequences.items():
-        with pytest.raises(TypeError, match=f"{message}, got {kind}"):
+        with pytest.raises(TypeError, match=f"{message}, got {kind}$"):
             rw.merge_attention(parts, parts)
 
 

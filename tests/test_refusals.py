@@ -330,6 +330,11 @@ def test_radians_must_be_numbers(radians: Any) -> None:
         from_radians(radians)
 
 
+def test_radians_must_be_an_array() -> None:
+    with pytest.raises(TypeError, match=r"^radians must be .*array of numbers, got \{1\.0\}$"):
+        from_radians({1.0})  # type: ignore[arg-type]
+
+
 def test_ragged_radians_are_refused() -> None:
     with pytest.raises(ValueError, match="inhomogeneous"):
         from_radians([[1.0], [2.0, 3.0]])

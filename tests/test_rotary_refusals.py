@@ -465,6 +465,14 @@ def test_tables_must_be_numbers(table: Any) -> None:
         rw.rotate_by(X, TABLE, table)
 
 
+def test_tables_must_be_given() -> None:
+    nothing: Any = None
+    with pytest.raises(TypeError, match=r"^cosines must be .*array of numbers, got None$"):
+        rw.rotate_by(X, nothing, TABLE)
+    with pytest.raises(TypeError, match=r"^sines must be .*array of numbers, got None$"):
+        rw.rotate_by(X, TABLE, nothing)
+
+
 def test_tables_must_have_a_dimension() -> None:
     message = "cosines must have at least one dimension, got a number"
     with pytest.raises(ValueError, match=exactly(message)):
