@@ -26,7 +26,7 @@ JAPANESE: Mapping[str, str] = {
     "independent of length": "長さに依存しない",
     "linear in the shift": "移動が線形",
     "relative only": "相対位置のみ",
-    "generalises to longer": "より長い系列への汎化",
+    "generalises to longer": "より長い文への汎化",
     "N-D": "多次元",
     "smooth": "滑らか",
     "keeps the norm": "ノルムを保つ",

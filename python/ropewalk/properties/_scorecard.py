@@ -225,7 +225,7 @@ PROPERTIES = (
         lambda change: change == 0,
         {
             "en": "largest change of a value when the text is four times as long; 0",
-            "ja": "系列の長さが 4 倍になったときの値の最大変化。0 なら成り立つ",
+            "ja": "文の長さが 4 倍になったときの値の最大変化。0 なら成り立つ",
         },
         {},
     ),
@@ -263,7 +263,7 @@ PROPERTIES = (
             "normalised": {
                 "en": "share of values beyond the range seen so far, up to four times the length, "
                 "near 0 as a longer text squeezes its positions into one range; below 0.01",
-                "ja": "4 倍の長さまでに現れる、それまでの範囲を外れた値の割合。長い系列の位置も"
+                "ja": "4 倍の長さまでに現れる、それまでの範囲を外れた値の割合。長い文の位置も"
                 "同じ範囲に押し込むので、ほぼ 0 になる。0.01 未満なら成り立つ",
             },
             "ALiBi": {
@@ -315,7 +315,7 @@ PROPERTIES = (
         lambda share: share == 0,
         {
             "en": "share of steps away from a position at which the inner product with it rises; 0",
-            "ja": "ある位置から 1 歩ずつ遠ざかるとき、その位置との内積が増える割合。0 なら成り立つ",
+            "ja": "ある位置から 1 歩ずつ遠ざかるとき、その位置との内積が増える歩の割合。0 なら成り立つ",
         },
         {
             "ALiBi": {
