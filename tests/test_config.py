@@ -299,7 +299,8 @@ def test_a_base_outside_is_that_of_all_layer_types_that_name_none() -> None:
 def test_a_base_inside_of_a_layer_type_comes_before_one_outside(family: str) -> None:
     bases = {"full_attention": 2e6, "sliding_attention": 3e4}
     layers = {name: PLAIN | {"rope_theta": base} for name, base in bases.items()}
-    config = LLAMA | {"model_type": family, "rope_theta": 777.0, "rope_local_base_freq": 777.0}
+    config = LLAMA | {"model_type": family, "rope_theta": 777.0}
+    config |= {"rope_local_base_freq": 777.0} if family == "gemma3_text" else {}
     config |= {"partial_rotary_factor": None, "rope_parameters": layers}
     for name, base in bases.items():
         found = rw.rotary_from_config(config, layer_type=name)

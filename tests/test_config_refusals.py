@@ -174,10 +174,18 @@ VALUES = LONG | {
 @pytest.mark.parametrize(("kind", "key"), [(k, key) for k, keys in NEEDED.items() for key in keys])
 def test_a_missing_parameter_is_named(kind: str, key: str) -> None:
     rope = {name: VALUES[name] for name in NEEDED[kind] if name != key}
+    trained = "original_max_position_embeddings"
+    either = f"{trained}, or else max_position_embeddings," if key == trained else key
     refused(
         LLAMA | {"rope_scaling": rope | {"rope_type": kind}},
-        f"{key} is missing where rope_type is {kind!r}",
+        f"{either} is missing where rope_type is {kind!r}",
     )
+
+
+def test_the_key_that_gives_the_trained_length_is_named() -> None:
+    config = LLAMA | {"rope_scaling": {"type": "dynamic", "factor": 2.0}}
+    message = "max_position_embeddings must be an integer, got 4096.0"
+    refused(config | {"max_position_embeddings": 4096.0}, message, TypeError)
 
 
 @pytest.mark.parametrize("key", ["rope_type", "type"])
@@ -228,6 +236,14 @@ def test_a_parameter_that_is_not_understood_is_named(kind: str, key: str) -> Non
         ("use_dynamic_ntk", True),
         ("use_rope", False),
         ("use_rope_layers", [1, 0]),
+        ("rope_local_base_freq", 10000.0),
+        ("global_rope_theta", 1e6),
+        ("swa_rope_theta", 1e4),
+        ("use_rotary", False),
+        ("use_mrope", True),
+        ("no_rope", True),
+        ("use_xpos", True),
+        ("xpos_base", 512),
         ("mrope_section", [4, 2, 2]),
         ("mrope_section", np.ones(3)),
     ],
@@ -246,6 +262,8 @@ def test_a_key_about_the_rotation_that_is_not_read_is_named(key: str, value: Any
         {"use_rope": True, "use_rope_layers": [], "use_dynamic_ntk": False},
         {"rotary_emb_interleaved": False, "rotary_emb_scale_base": None},
         {"no_rope_layers": [1, 0], "no_rope_layer_interval": 4},
+        {"use_rotary_embeddings": True, "use_mrope": False, "global_rope_theta": None},
+        {"indexer_rope_interleave": True},
     ],
     ids=str,
 )

@@ -18,6 +18,7 @@ import numpy as np
 from ropewalk import _options, frequencies
 from ropewalk._config_layers import (
     BASE,
+    LISTS,
     ROPE,
     agreed,
     layer_types,
@@ -111,13 +112,15 @@ _OF_ANY_KIND = {
     *("mrope_section", "mrope_interleaved", "interleaved"),
     *("llama_4_scaling_beta", _LONGEST),
 }
-# Keys about the rotation, and those of them that are read, here or, by their families, among the
-# layers. RoFormer turns its values as well: no part of the rotation of queries and keys.
-_ABOUT_ROTATION = re.compile("m?rope|rotary|use_rope|use_dynamic_ntk")
-_READ = {*ROPE, *BASE, *_FRACTION, "rotary_dim", "rope_interleave", "rotary_value"}
-_READ |= {"rope_local_base_freq", "rope_scaling_layers"}
+# Keys about the rotation, and those of them that are read, here or among the layers, or are no part
+# of the rotation of queries and keys: RoFormer turns its values as well, some layers do not rotate,
+# and what chooses keys for sparse attention has heads of its own.
+_ABOUT_ROTATION = re.compile("(^|_)(m?rope|rotary|xpos|dynamic_ntk)")
+_READ = {*ROPE, *BASE, *_FRACTION, *LISTS, "rotary_dim", "rope_interleave", "qk_rope_head_dim"}
+_READ |= {"rope_scaling_layers", "rotary_value", "no_rope_layers", "no_rope_layer_interval"}
+_READ |= {"indexer_rope_interleave"}
 # All others must not say anything: be null, false or an empty list, but for these, which say yes.
-_ROTATES = ("rotary", "use_rope")
+_ROTATES = ("rotary", "use_rope", "use_rotary", "use_rotary_embeddings")
 
 
 def rotary_from_config(
@@ -232,6 +235,7 @@ def rotary_from_config(
     except (TypeError, ValueError) as error:  # they name arguments: name their keys instead
         expected, got, found = str(error).partition(", got ")
         keys = _KEY_OF | {"base": said_by(BASE, text)}
+        keys["trained_length"] = said_by((_TRAINED, _LONGEST), rope, text)
         expected = re.sub(r"\w+", lambda word: keys.get(word[0], word[0]), expected)
         raise type(error)(expected + got + found) from None
     return {"frequencies": turns, "pairing": family["pairing"], "rotary_dim": rotary_dim}
@@ -302,14 +306,14 @@ def _text_and_family(config: Any) -> tuple[Mapping[str, Any], dict[str, Any]]:
             "a key rope_interleave, true or false, can say it"
         )
         raise ValueError(msg)
-    _refuse_unread(text)
+    _refuse_unread(text, {*_READ, *family.get("base_keys", {}).values()})
     return text, family
 
 
-def _refuse_unread(text: Mapping[str, Any]) -> None:
+def _refuse_unread(text: Mapping[str, Any], read: set[str]) -> None:
     """Refuse keys about the rotation that nothing reads, where they say something."""
     for key, value in text.items():
-        if key not in _READ and _ABOUT_ROTATION.match(str(key)):
+        if key not in read and _ABOUT_ROTATION.search(str(key)):
             empty = value is None or (isinstance(value, list) and not value)
             if not empty and value is not (key in _ROTATES):
                 msg = f"{key} is not understood, got {_options.shown(value)}"
@@ -381,7 +385,7 @@ def _own_head(text: Mapping[str, Any], of_layer: str, layer_type: str | None) ->
         return {}
     own, names = single_layers(text), layer_types(text)
     for key, value in (said for layer in own.values() for said in layer.items()):
-        if value is not None and (key in _READ or _ABOUT_ROTATION.match(str(key))):
+        if value is not None and (key in _READ or _ABOUT_ROTATION.search(str(key))):
             found = _options.shown(value)
             msg = (
                 f"{key} is not understood in per_layer_config, which may say head_dim, got {found}"
@@ -445,7 +449,8 @@ def _arguments(text: Mapping[str, Any], rope: Mapping[str, Any], kind: str) -> d
         given["mscale"] = given["mscale_all_dim"] = None  # as without, however it is read
     for key in ("rope_theta", *needed):
         if given[key] is None:
-            msg = f"{key} is missing where rope_type is {kind!r}"
+            either = f"{key}, or else {_LONGEST}," if key == _TRAINED else key
+            msg = f"{either} is missing where rope_type is {kind!r}"
             raise ValueError(msg)
     return {_ARGUMENTS.get(k, k): value for k, value in given.items() if value is not None}
 

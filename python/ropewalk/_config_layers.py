@@ -18,7 +18,7 @@ BASE = ("rope_theta", "rotary_emb_base")
 _LAYERS, _SCALED_LAYERS = "num_hidden_layers", "rope_scaling_layers"
 _MOST_LAYERS = 2**20
 # Lists that have one number a layer, and what each is in a layer; a base of 0 is no rotation.
-_LISTS = {
+LISTS = {
     "layer_rope_theta": "rope_theta",
     "rope_theta": "rope_theta",
     "partial_rotary_factors": "partial_rotary_factor",
@@ -133,7 +133,7 @@ def _told_apart(
     text: Mapping[str, Any], family: dict[str, Any], rope: dict[str, Any]
 ) -> dict[str, Any]:
     """Return the parameters of the rotation by kinds of layers where lists tell them apart."""
-    lists = {key: text[key] for key in (_SCALED_LAYERS, *_LISTS) if text.get(key) is not None}
+    lists = {key: text[key] for key in (_SCALED_LAYERS, *LISTS) if text.get(key) is not None}
     if not isinstance(lists.get("rope_theta"), list):
         lists.pop("rope_theta", None)
     if not lists:
@@ -144,7 +144,7 @@ def _told_apart(
         msg = f"{next(iter(lists))} must not be given beside parameters by layer type"
         raise ValueError(msg)
     scaled = _SCALED_LAYERS in lists
-    if len({_LISTS.get(key) for key in lists}) < len(lists) or (scaled and len(lists) > 1):
+    if len({LISTS.get(key) for key in lists}) < len(lists) or (scaled and len(lists) > 1):
         msg = f"{' and '.join(lists)} must not be given together"
         raise ValueError(msg)
     return _by_scaling(text, family, rope) if scaled else _by_lists(text, family, rope, lists)
@@ -190,7 +190,7 @@ def _by_lists(
             if any(value != found[0] for value in found):
                 msg = f"{key} must be the same in all layers of {name!r}, got {found}"
                 raise ValueError(msg)
-            own[_LISTS[key]] = found[0]
+            own[LISTS[key]] = found[0]
         rule = dict(family.get("layers", {}).get(name, {}))
         rule.pop("rope_theta", None)  # a base outside comes before it
         layers[name] = {**((name in family.get("scaled", names) and rope) or rule), **own}
