@@ -162,6 +162,29 @@ def test_parts_may_be_empty(shape: tuple[int, ...]) -> None:
     assert_same_bits(lse, np.full(shape[:-1], LOG_2))
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_merged_parts_may_be_written_into_a_given_array(dtype: str) -> None:
+    outputs, lses = zip(*parts_of(call_of(dtype), 0, 40, 200), strict=True)
+    expected, expected_lse = rw.merge_attention(outputs, lses)
+    for out in (np.empty_like(expected), np.empty_like(expected.T).T):
+        output, lse = rw.merge_attention(outputs, lses, out=out)
+        assert output is out
+        assert_same_bits(np.ascontiguousarray(out), expected)
+        assert_same_bits(lse, expected_lse)
+
+
+def test_what_is_merged_is_not_written_over_its_parts() -> None:
+    outputs, lses = rows((2, 3, 4)), rows((2, 3))
+    before = outputs.copy()
+    message = "out must not overlap another argument, got memory that both share"
+    for parts in (outputs, list(outputs)):
+        with pytest.raises(ValueError, match=message):
+            rw.merge_attention(parts, lses, out=outputs[0])
+    with pytest.raises(ValueError, match=r"^out must have shape \(3, 4\), got \(3, 5\)"):
+        rw.merge_attention(outputs, lses, out=np.empty((3, 5)))
+    assert_same_bits(outputs, before)
+
+
 @pytest.mark.parametrize("shape", [(3, 9, 700, 64), (64, 700, 48), (64, 5000, 1), (2, 40, 20000)])
 @pytest.mark.parametrize("threads", [2, 3, 8])
 def test_threads_do_not_change_merged_bits(threads: int, shape: tuple[int, ...]) -> None:
@@ -320,6 +343,8 @@ def test_a_part_whose_lse_is_no_number_makes_the_result_none(lse: float) -> None
         output, merged = rw.merge_attention(np.ones((2, 3, 1)), [[lse] * 3, [0.0, -INF, 1.0]])
     assert np.isnan(output).all()
     np.testing.assert_array_equal(merged, [lse] * 3)
+    _, merged = rw.merge_attention(np.ones((2, 1, 1)), [[lse], [math.nan]])
+    assert np.isnan(merged).all()
 
 
 def test_infinite_parts_warn_of_nothing() -> None:

@@ -14,7 +14,11 @@ from ropewalk._runtime import get_num_threads
 
 
 def merge_attention(
-    outputs: ArrayLike | Sequence[ArrayLike], lses: ArrayLike | Sequence[ArrayLike], /
+    outputs: ArrayLike | Sequence[ArrayLike],
+    lses: ArrayLike | Sequence[ArrayLike],
+    /,
+    *,
+    out: NDArray[Any] | None = None,
 ) -> tuple[NDArray[Any], NDArray[np.float64]]:
     r"""Attention to all keys from attention to parts of them.
 
@@ -24,21 +28,25 @@ def merge_attention(
         What `attention_with_lse` gives for each part of the keys; or one array with the parts on
         axis 0.
     lses : sequence of array_like, each of shape (..., query length)
-        The log-sum-exp of each part. Where one is NaN or +inf the result is NaN.
+        The log-sum-exp of each part. Where one is +inf the output is NaN and the
+        log-sum-exp +inf; where one is NaN both are NaN.
+    out : ndarray, optional
+        Where to write the output: of its shape and dtype, any strides, sharing no memory with a
+        part.
 
     Returns
     -------
     output : ndarray of shape (..., query length, value dim)
-        Of the dtype of the outputs.
+        Of the dtype of the outputs; `out` where that is given.
     lse : ndarray of float64 of shape (..., query length)
         With these the result can be merged again, in any order and tree.
 
     Raises
     ------
     ValueError
-        If there is no part at all, or the shapes of parts do not fit each other.
+        If there is no part, the shapes of parts do not fit each other, or `out` does not fit.
     TypeError
-        If the parts are no sequence, or a dtype is not real.
+        If the parts are no sequence, a dtype is not real, or `out` is no array.
 
     See Also
     --------
@@ -68,7 +76,7 @@ def merge_attention(
     True
     """
     threads = get_num_threads()
-    plain = _core.merge_plainly(outputs, lses, threads)
+    plain = _core.merge_plainly(outputs, lses, threads) if out is None else None
     if plain is not None:
         return plain
     values = [_arrays.data("outputs", part) for part in _parts("outputs", outputs)]
@@ -87,13 +95,14 @@ def merge_attention(
         raise ValueError(msg)
 
     sums = np.stack([part.astype(np.float64) for part in logs])
-    result, lse = _results.empty(shape, dtype), _results.empty(shape[:-1])
+    result, merged = _results.result(out, shape, dtype, *values)
+    lse = _results.empty(shape[:-1])
     rows = math.prod(shape[:-1])
     if rows:
         parts = [part.astype(dtype, copy=False).reshape(rows, shape[-1]) for part in values]
         parts = [_arrays.with_rows(part) for part in parts]
-        _core.merge(parts, sums.reshape(len(parts), rows), result, lse, threads)
-    return result, lse
+        _core.merge(parts, sums.reshape(len(parts), rows), merged, lse, threads)
+    return _results.filled(result, merged), lse
 
 
 def _parts(name: str, parts: ArrayLike | Sequence[ArrayLike]) -> list[ArrayLike]:
