@@ -285,6 +285,18 @@ def test_biases_have_no_more_axes_than_arrays() -> None:
         bias.alibi(np.ones((1,) * 41), 2, offset=np.zeros((1,) * 23, int))
 
 
-def test_packed_lengths_beyond_every_dtype_are_refused() -> None:
+@pytest.mark.parametrize("ids", [[1, 2**70], [2**63, -1], [2**64, 1]], ids=str)
+def test_packed_lengths_beyond_every_dtype_are_refused(ids: list[int]) -> None:
     with pytest.raises(TypeError, match=r"at most 64 bits, got dtype object"):
-        bias.packed_mask([1, 2**70])
+        bias.packed_mask(ids)
+
+
+@pytest.mark.parametrize("values", [[2**63, 1], [2**63, -1], [2**64, 1]], ids=str)
+def test_integers_of_which_numpy_makes_floats_are_out_of_range(values: list[int]) -> None:
+    with pytest.raises(ValueError, match=rf"^key_lengths must be .*, got {values[0]}"):
+        bias.key_length_mask(values, 5)
+
+
+def test_objects_are_no_integers() -> None:
+    with pytest.raises(TypeError, match=exactly("key_lengths must be integers, got dtype object")):
+        bias.key_length_mask(np.array([1, 0], object), 5)

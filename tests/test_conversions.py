@@ -172,6 +172,7 @@ OUTS: dict[str, Call] = {
     "rotate_by": lambda out: rw.rotate_by(ONES, ONES[:, :4], ONES[:, :4], out=out),
     "softmax": lambda out: rw.softmax(ONES, out=out),
     "attention": lambda out: rw.attention(ONES, ONES, ONES, out=out),
+    "merge_attention": lambda out: rw.merge_attention([ONES], [ONES[:, 0]], out=out),
     "embed": lambda out: rw.embed([0, 1, 2], ONES, out=out),
 }
 
@@ -270,6 +271,7 @@ INTO: dict[str, Call] = {
     "rotate_by": lambda out: rw.rotate_by(RAMP, np.ones(4), np.ones(4), out=out),
     "rerotate": lambda out: rw.rerotate(RAMP, 1, out=out),
     "attention": lambda out: rw.attention(RAMP, RAMP, RAMP, out=out),
+    "merge_attention": lambda out: rw.merge_attention([RAMP, RAMP[::-1]], RAMP.T[:2], out=out)[0],
     "embed": lambda out: rw.embed([0, 1, 2], RAMP, out=out),
     "sinusoidal_encoding": lambda out: rw.sinusoidal_encoding(range(3), 8, out=out),
 }
@@ -479,6 +481,35 @@ def test_articles_heed_no_decimal_context(precision: int) -> None:
 def test_integers_that_no_one_could_mean_are_refused() -> None:
     with pytest.raises(ValueError, match=r"^axis must be an integer of at most 1000 bits"):
         rw.softmax([1.0], axis=2**1500)
+
+
+def test_a_masked_integer_is_none() -> None:
+    hidden: Any = np.ma.array(2, mask=True)
+    with pytest.raises(TypeError, match=r"^axis must be an integer, got masked_array\("):
+        rw.softmax(np.ones((1, 1, 1)), axis=hidden)
+
+
+def test_what_is_long_is_cut_short_in_a_message() -> None:
+    with pytest.raises(TypeError) as refused:
+        rw.rotary_tables(128, list(range(100_000)))  # type: ignore[arg-type]
+    message = str(refused.value)
+    assert message.startswith("dim must be an integer, got [0, 1, 2, 3,")
+    assert message.endswith("... (688890 characters)")
+    assert len(message) < 400
+
+
+@pytest.mark.parametrize("empty", [range(10**30, 0), range(-(10**30), -(10**40))], ids=str)
+def test_where_an_empty_range_would_begin_is_no_matter(empty: range) -> None:
+    assert rw.integer_encoding(empty, 3).shape == (0, 3)
+    assert rw.binary_encoding(empty, 3).shape == (0, 3)
+    assert F.xpos_scales(empty, 6).shape == (0, 3)
+    assert rw.rotary_tables(empty, 6, angles="float32")[0].shape == (0, 3)
+
+
+def test_a_field_makes_no_frequencies_of_records() -> None:
+    records = np.rec.array(np.zeros(2, [("attention_factor", "f8")]))
+    with pytest.raises(TypeError, match=r"^x must be .* got dtype"):
+        rw.softmax(records)
 
 
 def test_sets_are_no_strings() -> None:

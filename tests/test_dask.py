@@ -450,6 +450,12 @@ def test_masked_chunks_are_refused(name: str) -> None:
         calls[name]()
 
 
+def test_the_dtype_of_a_mask_is_named_as_it_is() -> None:
+    x = da.ones((2, 2), chunks=1)
+    with pytest.raises(TypeError, match=r"^mask must be boolean.* got dtype uint8"):
+        rw.dask.attention(x, x, x, mask=np.ones((2, 2), np.uint8))
+
+
 @pytest.mark.parametrize("name", ["query", "query_weight", "value_bias"])
 def test_masked_chunks_of_layers_are_refused(name: str) -> None:
     given: dict[str, Any] = {

@@ -147,7 +147,7 @@ def test_an_id_must_name_a_row(bad: int) -> None:
     ids = np.zeros((2, 3), kind)
     ids[1, 1:] = bad
     with pytest.raises(ValueError, match=exactly(f"{message} {bad} at index (1, 1)")):
-        rw.embed(ids, table)
+        rw.embed(ids.tolist() if kind is object else ids, table)
 
 
 def test_ids_of_few_bits_are_compared_as_numbers() -> None:

@@ -43,6 +43,7 @@ RUNGS = {
 @pytest.mark.parametrize("shift", [1, 7, 100])
 def test_the_fitted_matrix_of_the_sinusoid_is_the_shift_matrix(shift: int) -> None:
     fitted = fitted_shift(RUNGS["sinusoidal"], shift)
+    assert fitted.matrix.flags.c_contiguous
     expected = reference.shift_matrix(shift, reference.standard_frequencies(8))
     np.testing.assert_allclose(fitted.matrix, np.array(expected, float), rtol=0, atol=1e-11)
     assert fitted.residual < 1e-13

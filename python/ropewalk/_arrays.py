@@ -170,7 +170,9 @@ def _same_on_all(name: str, axes: int) -> str:
 
 def listed(rows: range | NDArray[Any]) -> NDArray[Any]:
     """Return positions as an array."""
-    return np.arange(rows.start, rows.stop, rows.step) if isinstance(rows, range) else rows
+    if not isinstance(rows, range):
+        return rows
+    return np.arange(rows.start, rows.stop, rows.step) if rows else np.empty(0, np.int64)
 
 
 def converted(
@@ -178,7 +180,7 @@ def converted(
 ) -> NDArray[Any]:
     """Return `values` as NumPy makes an array of them."""
     refuse_masked(name, values)
-    if hasattr(values, "attention_factor"):  # Frequencies, whose module needs this one
+    if type(values).__name__ == "Frequencies":  # whose module needs this one
         msg = (
             f"{name} must be {what}, got {type(values).__name__}, which are given as frequencies=; "
             "their numbers are their radians"
@@ -197,9 +199,18 @@ def converted(
 
 
 def converted_integers(name: str, values: object, what: str) -> NDArray[Any]:
-    """Return the same, of integers where there are none: NumPy makes float64 of an empty list."""
+    """Return the same, of integers where NumPy makes float64 of a list: of none, of large ones."""
     array = converted(name, values, what)
-    return array if array.size or hasattr(values, "dtype") else array.astype(np.int64)
+    if hasattr(values, "dtype"):
+        return array
+    if not array.size:
+        return array.astype(np.int64)
+    if array.dtype.kind == "f":  # also of integers that neither int64 nor uint64 holds
+        integers = np.array(values, object)
+        if all(type(x) is int for x in integers.flat):
+            fit = all(0 <= x < 2**64 for x in integers.flat)
+            return integers.astype(np.uint64) if fit else integers
+    return array
 
 
 def integers_of_any_size(name: str, values: object, what: str) -> NDArray[Any]:
@@ -207,7 +218,8 @@ def integers_of_any_size(name: str, values: object, what: str) -> NDArray[Any]:
     array = converted_integers(name, values, what)
     if array.dtype.kind in "iu":
         return array
-    if array.dtype.kind != "O" or not all(type(x) is int for x in array.flat):
+    of_objects = array.dtype.kind != "O" or hasattr(values, "dtype")
+    if of_objects or not all(type(x) is int for x in array.flat):
         msg = f"{name} must be integers, got dtype {array.dtype}"
         raise TypeError(msg)
     return array

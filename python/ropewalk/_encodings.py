@@ -85,7 +85,7 @@ def integer_encoding(
     """
     rows, shape = _arrays.positions("positions", positions)
     dim = _options.integer_between("dim", dim, 1, _options.LARGEST_DIM)
-    _results.check_axes(len(shape) + 1)
+    result = _results.empty((*shape, dim))
     values = _arrays.listed(rows).astype(np.float64).reshape(*shape, 1)
     if length is not None:
         length = _options.context_length("length", length)
@@ -95,7 +95,6 @@ def integer_encoding(
             raise ValueError(msg)
         with np.errstate(under="ignore"):
             values = values / length
-    result = _results.empty((*shape, dim))
     result[...] = values
     return result
 
@@ -172,7 +171,7 @@ def binary_encoding(
         msg = f"dim must be a multiple of bits, which is {bits}, got {dim}"
         raise ValueError(msg)
     _options.choice("order", order, ("lsb", "msb"))
-    _results.check_axes(len(shape) + 1)
+    result = _results.empty((*shape, dim))
     given = _arrays.listed(rows).reshape(*shape, 1)
     whole = given.astype(np.int64)
     shifts = np.arange(bits)  # from 64 on NumPy gives 0
@@ -181,7 +180,6 @@ def binary_encoding(
         largest = f"2**{bits} - 1, which {bits} bits hold"
         msg = f"positions must be whole numbers from 0 to {largest}, got {wrong[0]:.17g}"
         raise ValueError(msg)
-    result = _results.empty((*shape, dim))
     digits = whole >> (shifts if order == "lsb" else shifts[::-1]) & 1
     result.reshape(-1, bits, dim // bits)[...] = digits.reshape(-1, bits, 1)
     return result

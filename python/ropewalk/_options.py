@@ -34,7 +34,8 @@ _NO_NUMBERS = (*_BOOLEANS, np.timedelta64)  # which are integers to Python and t
 def integer(name: str, value: object) -> int:
     """Return `value` as an int; anything that is no integer, as True is none, raises TypeError."""
     try:
-        if isinstance(value, _BOOLEANS):
+        # What is masked would be an index.
+        if isinstance(value, _BOOLEANS) or hasattr(value, "mask"):
             raise TypeError
         number = operator.index(value)  # type: ignore[arg-type]
     except TypeError:
@@ -219,4 +220,5 @@ def shown(value: object) -> str:
         return f"an array of shape {value.shape}"
     if isinstance(value, int) and value.bit_length() > 1000:
         return f"an integer of {value.bit_length()} bits"  # Python refuses to print the longest
-    return str(value) if isinstance(value, _NUMBERS) else repr(value)
+    text = str(value) if isinstance(value, _NUMBERS) else repr(value)
+    return text if len(text) <= 300 else f"{text[:250]}... ({len(text)} characters)"

@@ -107,10 +107,10 @@ def rotary_tables(
     _options.choice("angles", angles, ("exact", "float32"))
     rows, shape = _arrays.positions("positions", positions, turning.axes)
     dtype = _results.table_dtype(dtype, None)
-    pairs, factor = len(turning), turning.attention_factor
+    cosines, sines = (_results.empty((*shape, len(turning)), dtype) for _ in range(2))
+    factor = turning.attention_factor
     if angles == "float32":
         rows, turning = _float32_angles(rows, turning), _RADIAN
-    cosines, sines = (_results.empty((*shape, pairs), dtype) for _ in range(2))
     threads = get_num_threads()
     streamed = _results.prepare_streaming(cosines, sines, threads=threads)
     _core.fill_tables(turning._turns, rows, cosines, sines, factor, streamed, threads)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -270,30 +271,31 @@ def _t5_buckets(
         msg = f"{what} an integer from 2 to {LARGEST_BUCKETS}, got {buckets}"
         raise ValueError(msg)
     direction = buckets // 2 if both else buckets
-    starts = _t5_starts(direction, max_distance)
+    starts = _t5_starts(direction, _options.integer("max_distance", max_distance))
     found = np.searchsorted(starts, np.abs(positions) if both else -positions, side="right")
     return found + direction * (positions > 0) if both else found
 
 
-def _t5_starts(buckets: int, max_distance: Integer) -> list[int]:
+@lru_cache(maxsize=16)  # of many buckets of far distances: the powers are long
+def _t5_starts(buckets: int, farthest: int) -> tuple[int, ...]:
     """Return the smallest distance in every bucket of a direction but the first.
 
     The logarithmic ones, counted from 0, begin where (d / exact) ** steps reaches
-    (max_distance / exact) ** k.
+    (farthest / exact) ** k.
     """
     exact = buckets // 2
     steps = buckets - exact
-    farthest = _options.integer("max_distance", max_distance)
     if not exact < farthest <= _options.LARGEST_POSITION:
         msg = (
             f"max_distance must be an integer above {exact}, the distances with a bucket of "
             f"their own, and at most 2**53, got {farthest}"
         )
         raise ValueError(msg)
-    return [*range(1, exact)] + [
+    logarithmic = (
         bisect_left(range(farthest), farthest**k * exact ** (steps - k), key=lambda d: d**steps)
         for k in range(steps)
-    ]
+    )
+    return (*range(1, exact), *logarithmic)
 
 
 def _entries(table: NDArray[Any], index: NDArray[np.int64]) -> NDArray[Any]:

@@ -128,7 +128,7 @@ def attention(
     of_scores = {name: in_chunks(name, x) for name, x in arguments.items() if x is not None}
     numbers = {"offset": offset, "key_lengths": key_lengths, "slopes": slopes, "sinks": sinks}
     small = {name: _arrays.converted(name, x) for name, x in numbers.items() if x is not None}
-    optional = {name: stand_in(array) for name, array in of_scores.items()} | small
+    optional = {name: stand_in(x, mask=name == "mask") for name, x in of_scores.items()} | small
     problem = Problem(
         tuple(stand_in(array, array.shape[-1:]) for array in arrays.values()),
         optional.get("mask"),

@@ -29,10 +29,12 @@ def in_chunks(name: str, x: da.Array | ArrayLike) -> da.Array:
     return array
 
 
-def stand_in(array: da.Array, in_a_row: tuple[int, ...] = ()) -> NDArray[Any]:
+def stand_in(
+    array: da.Array, in_a_row: tuple[int, ...] = (), *, mask: bool = False
+) -> NDArray[Any]:
     """Return zeros of the shape and dtype, that take no more memory than those in a row."""
-    # Integers would become float64, and be copied for that.
-    dtype = np.dtype(np.float64) if array.dtype.kind in "iu" else array.dtype
+    # Integers would become float64, and be copied for that; as a mask they are refused.
+    dtype = np.dtype(np.float64) if array.dtype.kind in "iu" and not mask else array.dtype
     return np.broadcast_to(np.zeros(in_a_row, dtype), array.shape)
 
 

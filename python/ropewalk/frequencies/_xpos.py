@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal, localcontext
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -99,13 +100,7 @@ def xpos_scales(
     scale_base = _options.number_between("scale_base", scale_base, 1.0, largest)
     centre = _options.number_between("centre", centre, -largest, largest)
     scales = _results.empty((*shape, dim // 2))
-    with localcontext(DIGITS):
-        rates = [
-            (Decimal(10 * pair + 2 * dim) / (7 * dim)).ln() / Decimal(scale_base)
-            for pair in range(dim // 2)
-        ]
-        rate = np.array([float(r) for r in rates])
-        rate_rest = np.array([float(r - Decimal(float(r))) for r in rates])
+    rate, rate_rest = _rates(dim, scale_base)
     distance, distance_rest = _sum(
         _arrays.listed(rows).astype(np.float64).reshape(*shape, 1), -centre
     )
@@ -123,6 +118,18 @@ def xpos_scales(
         )
         raise ValueError(msg)
     return scales
+
+
+@lru_cache(maxsize=16)  # a hundred digits of a logarithm cost more than a row of the result
+def _rates(dim: int, scale_base: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the logarithm of each pair's scale a position in two parts, which nobody changes."""
+    with localcontext(DIGITS):
+        rates = [
+            (Decimal(10 * pair + 2 * dim) / (7 * dim)).ln() / Decimal(scale_base)
+            for pair in range(dim // 2)
+        ]
+        rate = np.array([float(r) for r in rates])
+        return rate, np.array([float(r - Decimal(float(r))) for r in rates])
 
 
 def _sum(a: NDArray[np.float64], b: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

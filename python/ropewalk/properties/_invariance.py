@@ -116,7 +116,8 @@ def fitted_shift(
     sizes = np.ldexp(1.0, np.frexp(np.abs(known).max(axis=0))[1] - 1)
     with np.errstate(all="ignore"):
         found = np.linalg.lstsq(known / sizes, after)[0].astype(np.float64) / sizes[:, None]
-        return FittedShift(found[:dim].T, found[dim:].sum(axis=0), largest(known @ found - after))
+        matrix, constant = np.ascontiguousarray(found[:dim].T), found[dim:].sum(axis=0)
+        return FittedShift(matrix, constant, largest(known @ found - after))
 
 
 def relative_score(
