@@ -119,6 +119,16 @@ def test_fractional_and_negative_positions_have_their_names(show: Show) -> None:
     assert shown.number == pytest.approx(math.sin(-1.5), rel=DIGITS)
 
 
+def test_a_position_has_the_fewest_digits_that_tell_it(show: Show) -> None:
+    positions = [-(2.0**53), -0.1, 1e-30, 0.1, 0.30000000000000004, 7.0, 2.0**53 - 1]
+    view = rw.explorer.encoding(positions, 4)
+    expected = ["-9007199254740992", "-0.1", "1e-30", "0.1", "0.30000000000000004", "7"]
+    assert view.rows == [*expected, "9007199254740991"]
+    shown = show(view)
+    shown.point(3, 0, (7, 4))
+    assert shown.readout.startswith("position 0.1 · ")
+
+
 @pytest.mark.parametrize(
     ("arguments", "options", "error", "message"),
     [

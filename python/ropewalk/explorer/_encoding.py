@@ -60,7 +60,7 @@ class EncodingView(View):
             "encoding", title, lang, dim=dim, base=base, schedule=schedule, factor=factor
         )
         self._positions, self._trained_length = positions, trained_length
-        self.set_trait("rows", [f"{position:.17g}" for position in positions])
+        self.set_trait("rows", [str(at).removesuffix(".0") for at in positions.tolist()])
         ascend = (np.diff(positions) > 0).all()
         length = (positions[-1] - positions[0]) or 1.0  # 0 of one position
         self.set_trait("places", packed((positions - positions[0]) / length) if ascend else None)
