@@ -1,6 +1,7 @@
 """The view of attention: its numbers in the page are the reference's, whatever is switched on."""
 
 import io
+import json
 import math
 import re
 from collections.abc import Callable
@@ -13,7 +14,7 @@ from matplotlib import colormaps, image
 from numpy.typing import NDArray
 from playwright.sync_api import Locator, Page
 from tests import reference
-from tests.explorer.conftest import Shown, numbers
+from tests.explorer.conftest import PIXELS, Shown, numbers
 from traitlets import TraitError
 
 import ropewalk as rw
@@ -165,6 +166,52 @@ def test_stages_have_a_scale_around_zero_and_what_is_not_finite_is_grey(show: Sh
     expected = colormaps["RdBu_r"]((scores / 2 + 1) / 2)[..., :3] * 255
     assert np.abs(pixels - expected)[np.isfinite(scores)].max() < 12
     assert pixels[1, 1].tolist() == [153, 153, 153]
+
+
+@pytest.mark.parametrize(
+    ("hiding", "said"),
+    [
+        (np.finfo(np.float64).min, "1.7977e+308"),
+        (np.finfo(np.float32).min, "3.4028e+38"),
+        (np.finfo(np.float16).min, "65504"),
+        (-1e9, "1000000000"),
+        (-1e4, "10000"),
+    ],
+)
+def test_a_bias_that_hides_as_a_mask_does_leaves_colours_to_other_scores(
+    show: Show, hiding: float, said: str
+) -> None:
+    """Also where it hides whole rows, which softmax makes even."""
+    bias = np.zeros((3, 3))
+    bias[0, 2] = bias[2] = hiding
+    stages = rw.attention_stages(*3 * [np.eye(3)], scale=1.0, bias=bias)
+    shown = show(rw.explorer.attention(stages))
+    shown.set("stage", "biased")
+    expected = colormaps["RdBu_r"](np.array([[1.0, 0.5, 0.0], [0.5, 1.0, 0.5], [0.0] * 3])) * 255
+    assert np.abs(shown.colours((3, 3)) - expected).max() < 12
+    shown.point(0, 2, (3, 3))
+    assert shown.readout.endswith(f"biased \N{MINUS SIGN}{said}")
+
+
+@pytest.mark.parametrize(("bias", "reach"), [(-700.0, 700.0), (-800.0, 1.0)])
+def test_scores_beside_which_a_weight_is_not_0_have_colours(bias: float, reach: float) -> None:
+    """The smallest float64 is exp(-744.4)."""
+    stages = rw.attention_stages([[1.0]], [[1.0], [0.0]], [[1.0], [1.0]], bias=[[0.0, bias]])
+    view = rw.explorer.attention(stages)
+    view.stage = "biased"
+    assert view.picture["reach"] == reach
+
+
+def test_scores_that_are_all_the_least_number_have_a_scale(show: Show) -> None:
+    bias = np.full((600, 600), np.finfo(np.float64).min)  # more than pixels
+    stages = rw.attention_stages(*3 * [np.zeros((600, 1))], bias=bias)
+    shown = show(rw.explorer.attention(stages))
+    shown.set("stage", "biased")
+    least, _, largest = np.array(colormaps["RdBu_r"]([0.0, 0.5, 1.0])) * 255
+    assert np.abs(shown.colours((1, 1)) - least).max() < 12
+    bar = shown.page.locator(".map image").nth(1).evaluate(PIXELS, [64, 1])
+    assert np.abs(np.array(json.loads(bar))[[0, -1], 0] - [largest, least]).max() < 12
+    assert "1.7977e+308" in (shown.page.locator(".map").text_content() or "")
 
 
 def test_a_weight_that_is_no_number_leaves_other_thumbnails_as_they_are(show: Show) -> None:

@@ -19,6 +19,7 @@ from ropewalk.geometry import convex_hull
 
 SWITCHES = ("causal", "left", "right", "masked", "temperature")
 THUMBNAIL = 32  # most cells along the side of a thumbnail
+VANISHING = 746.0  # exp(-746) is 0 in float64
 
 _side = partial(_options.integer_between, smallest=0, largest=_options.LARGEST_POSITION)
 # Within them, quotients of logits up to 1e302 in size are finite.
@@ -119,7 +120,10 @@ class AttentionView(View):
     def _refresh(self, _change: object = None) -> None:
         """Compute all stages of all heads anew, and draw the one that is shown."""
         self._maps = self._computed()
-        self._reaches = {stage: _reach(values) for stage, values in self._maps.items()}
+        self._reaches = {
+            stage: _reach(values, np.inf if stage == "output" else VANISHING)
+            for stage, values in self._maps.items()
+        }
         with self.hold_sync():  # both arrive together
             self.set_trait("thumbnails", packed(_thumbnails(self._maps["weights"])))
             self._draw()
@@ -258,7 +262,12 @@ def attention(
     Weights are shown as they are given until something is switched on. What is then shown, and
     outputs, `ropewalk.attention_stages` computes from the logarithms of the weights (or the biased
     scores of the stages): rows sum to 1, also those that a sink had left below. Temperature T, from
-    1e-6 to 1e6, makes softmax(logits / T). The page gets float32.
+    1e-6 to 1e6, makes softmax(logits / T). The page gets float32, or float64 where a number is
+    beyond it.
+
+    Colours of a stage reach as far as its largest size. Scores that lie more than 746 below the
+    largest, where a weight beside it is 0 in float64, do not count and have the last colour: so a
+    bias that hides as a mask does, of -1e4 or the least number of a type, leaves colours to others.
 
     References
     ----------
@@ -334,9 +343,11 @@ def _labels(name: str, tokens: Sequence[str] | None, count: int) -> list[str]:
     return _options.strings(name, tokens, count)
 
 
-def _reach(values: NDArray[np.float64]) -> float:
-    """Return the largest size that is finite, or 1 where there is none above 0."""
-    return float(np.abs(values).max(initial=0.0, where=np.isfinite(values))) or 1.0
+def _reach(values: NDArray[np.float64], below: float) -> float:
+    """Return the largest size of finite values at most `below` the largest, or 1 where it is 0."""
+    finite = np.isfinite(values)
+    least = values.max(initial=-np.inf, where=finite) - below
+    return float(np.abs(values).max(initial=0.0, where=finite & (values >= least))) or 1.0
 
 
 def _thumbnails(weights: NDArray[np.float64]) -> NDArray[np.float64]:

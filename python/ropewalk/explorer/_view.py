@@ -180,10 +180,16 @@ body {{ margin: 1rem; background: light-dark(#ffffff, #14181d); }}
 
 
 def packed(values: ArrayLike) -> Picture:
-    """Return an array as the page takes it: its shape, and float32 in little-endian order."""
+    """Return an array as the page takes it: its shape, and numbers in little-endian order.
+
+    They are float32, or float64 where one that is finite is beyond it.
+    """
     array = np.asarray(values)
-    with np.errstate(all="ignore"):  # beyond float32, it is drawn as infinite
-        return {"shape": array.shape, "values": np.asarray(array, "<f4").tobytes()}
+    with np.errstate(all="ignore"):
+        sent = np.asarray(array, "<f4")
+    if (np.isinf(sent) & np.isfinite(array)).any():
+        sent = np.asarray(array, "<f8")
+    return {"shape": array.shape, "values": sent.tobytes()}
 
 
 def _in_base64(value: object) -> str:

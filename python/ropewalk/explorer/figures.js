@@ -83,7 +83,8 @@ function visible(text) {
 
 function unpacked({ shape, values }) {
   const bytes = values.buffer.slice(values.byteOffset, values.byteOffset + values.byteLength);
-  return { shape, values: new Float32Array(bytes) };
+  const isDouble = bytes.byteLength === 8 * shape.reduce((a, b) => a * b, 1);
+  return { shape, values: new (isDouble ? Float64Array : Float32Array)(bytes) };
 }
 
 function row({ shape, values }, index) {
@@ -98,7 +99,9 @@ function points({ shape, values }) {
 function number(value) {
   if (Number.isNaN(value)) return "NaN";
   if (!Number.isFinite(value)) return value < 0 ? "−∞" : "∞";
-  return String(Number(value.toPrecision(5))).replace("-", "−");
+  const short = value.toPrecision(5);
+  const rounded = Number(short); // infinite of the largest numbers
+  return String(Number.isFinite(rounded) ? rounded : short).replace("-", "−");
 }
 
 // A map of values
@@ -109,21 +112,21 @@ function reduced(matrix, most, centred) {
   const [rows, columns] = matrix.shape;
   const [down, across] = matrix.shape.map((length, way) => Math.min(length, most[way]));
   if (down === rows && across === columns) return matrix;
-  const values = new Float32Array(down * across);
+  const values = new matrix.values.constructor(down * across);
   const edge = (index, count, length) => Math.floor((index * length) / count);
   for (let i = 0; i < down; i++) {
     for (let j = 0; j < across; j++) {
-      let [largest, sum, seen] = [-Infinity, 0, 0];
+      let [largest, mean, seen] = [-Infinity, 0, 0];
       for (let row = edge(i, down, rows); row < edge(i + 1, down, rows); row++) {
         for (let c = edge(j, across, columns); c < edge(j + 1, across, columns); c++) {
           const value = matrix.values[row * columns + c];
           largest = Math.max(largest, value); // NaN where one of them is
           if (value === -Infinity) continue;
-          sum += value;
           seen++;
+          mean += (value - mean) / seen; // a sum could be infinite
         }
       }
-      values[i * across + j] = centred && seen ? sum / seen : largest;
+      values[i * across + j] = centred && seen ? mean : largest;
     }
   }
   return { shape: [down, across], values };
@@ -357,7 +360,7 @@ function colourBar(x, y, height, scale) {
     if (centred) return reach * (2 * place - 1);
     return reach * (logarithmic ? 10 ** (DECADES * (place - 1)) : place);
   };
-  const values = Float32Array.from({ length: 64 }, (_, i) => at((63.5 - i) / 64));
+  const values = Array.from({ length: 64 }, (_, i) => at((63.5 - i) / 64));
   const bar = painted({ shape: [64, 1], values }, scale, 64).toDataURL();
   return [
     shape("image", { x, y, width: 12, height, preserveAspectRatio: "none", href: bar }),
