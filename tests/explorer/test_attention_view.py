@@ -531,6 +531,41 @@ def test_the_page_follows_python(show: Show, vectors: NDArray[np.float64]) -> No
     np.testing.assert_allclose(shown.read(SHAPE), expected, rtol=DIGITS)
 
 
+@pytest.mark.parametrize(
+    ("typed", "in_effect"), [("-3", ["2", ""]), ("-", ["2", ""]), ("1.5", ["1", "1"])]
+)
+def test_a_number_that_is_refused_is_gone_once_its_field_is_left(
+    show: Show, typed: str, in_effect: list[str]
+) -> None:
+    """Of 1.5 the 1 was taken, and is shown."""
+    view = rw.explorer.attention(np.eye(3))
+    shown = show(view)
+    before, after = shown.control("window: before"), shown.control("after").last
+    view.left = 2
+    shown.update()
+    for field, number in zip((before, after), in_effect, strict=True):
+        field.focus()
+        shown.page.keyboard.press("Control+A")
+        shown.page.keyboard.type(typed)
+        shown.page.keyboard.press("Tab")
+        assert field.input_value() == number
+        assert field.evaluate("input => input.validity.valid")
+    shown.settle()
+
+
+def test_a_number_field_shows_what_python_set_meanwhile(show: Show) -> None:
+    view = rw.explorer.rotation([1.0, 0.0], [1.0, 0.0])
+    shown = show(view)
+    field = shown.control("first position")
+    field.focus()
+    view.start = 9
+    shown.update()
+    assert field.input_value() == "0"  # what is being typed stays
+    field.fill("")
+    field.blur()
+    assert field.input_value() == "9"
+
+
 def test_numbers_keep_their_names_while_python_is_busy(
     show: Show, vectors: NDArray[np.float64]
 ) -> None:

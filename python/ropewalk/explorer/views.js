@@ -60,6 +60,7 @@ function integer(model, trait, text, attributes, emptyAllowed) {
   const write = (value) => {
     if (document.activeElement !== input) input.value = value ?? "";
   };
+  input.addEventListener("blur", () => write(model.get(trait))); // not what was refused
   return control(model, trait, text, input, read, write);
 }
 
