@@ -146,6 +146,17 @@ def test_without_an_offset_queries_of_another_length_have_no_causal_mask(show: S
     assert not shown.view.causal
 
 
+def test_without_a_mask_none_is_switched_on() -> None:
+    """Rows would sum to 1, which a sink had left below."""
+    weights = [[0.25, 0.25], [0.25, 0.5]]
+    view = rw.explorer.attention(weights)
+    with pytest.raises(TraitError, match="masked needs a mask, and none was given"):
+        view.masked = True
+    assert not view.masked
+    assert shown_map(view).tolist() == weights
+    view.masked = False
+
+
 def test_masked_cells_are_not_painted_and_others_have_the_colours_of_cividis(show: Show) -> None:
     weights = np.tril(np.linspace(0.01, 1, 25).reshape(SHAPE))
     shown = show(rw.explorer.attention(weights))

@@ -36,7 +36,8 @@ class AttentionView(View):
     stage : str
         Which stage of it: one of `stages`.
     causal, masked : bool
-        Whether keys after the query, and those the given mask hides, are masked.
+        Whether keys after the query, and those the given mask hides, are masked; `masked` needs
+        a mask.
     left, right : int or None
         The window: how many keys before and after a query it sees, up to 2**53; None is all.
     temperature : float
@@ -113,6 +114,14 @@ class AttentionView(View):
             msg = f"{proposal['trait'].name} needs offset {_options.which_offset(queries, keys)}"
             raise traitlets.TraitError(msg)
         return value
+
+    @traitlets.validate("masked")
+    def _valid_masked(self, proposal: Any) -> bool:
+        masked: bool = proposal["value"]
+        if masked and self._mask is None:
+            msg = "masked needs a mask, and none was given"
+            raise traitlets.TraitError(msg)
+        return masked
 
     def _answers(self) -> Mapping[str, Sequence[object]]:
         return {"head": range(len(self.heads)), "stage": self.stages}
