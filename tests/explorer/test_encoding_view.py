@@ -198,6 +198,25 @@ def test_a_control_that_does_not_suit_the_others_stays_as_it_was(
     assert view.picture != picture
 
 
+@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
+def test_a_drawing_that_is_broken_off_leaves_what_was_drawn(
+    monkeypatch: pytest.MonkeyPatch, error: type[BaseException]
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise error
+
+    view = rw.explorer.encoding(POSITIONS, 8)
+    picture = view.picture
+    with monkeypatch.context() as patch:
+        patch.setattr("ropewalk.explorer._encoding.sinusoidal_encoding", fail)
+        with pytest.raises(error):
+            view.set_state({"base": 100.0, "dim": 16})
+    assert (view.base, view.dim, view.picture) == (10000.0, 8, picture)
+    view.base = 100.0
+    drawn = np.frombuffer(view.picture["table"]["values"], "<f4").reshape(SHAPE)
+    np.testing.assert_allclose(drawn, table(reference.standard_frequencies(8, 100.0)), atol=1e-7)
+
+
 @pytest.mark.parametrize("base", [10000.0, 0.5])
 def test_controls_that_change_together_and_do_not_suit_stay_as_they_were(base: float) -> None:
     view = rw.explorer.encoding(POSITIONS, 64, base=base)

@@ -65,24 +65,25 @@ class EncodingView(View):
         length = (positions[-1] - positions[0]) or 1.0  # 0 of one position
         self.set_trait("places", packed((positions - positions[0]) / length) if ascend else None)
         self._draw()
-        self._drawn: dict[str, object] | None = self._controls()
+        self._drawn = self._controls()
         self.observe(self._redraw, CONTROLS)
 
     def _controls(self) -> dict[str, object]:
         return {name: getattr(self, name) for name in CONTROLS}
 
     def _redraw(self, _change: object) -> None:
-        """Draw, or put all controls back where they do not suit each other."""
-        before, self._drawn = self._drawn, None
-        if before is None:  # they are being put back
+        """Draw, or put all controls back, as where they do not suit each other."""
+        if self._controls() == self._drawn:  # they were put back, or changed together
             return
         try:
             self._draw()
-        except ValueError as error:
-            for name, value in before.items():
-                setattr(self, name, value)
-            self._drawn = before
-            raise traitlets.TraitError(str(error)) from None
+        except BaseException as error:
+            with self.hold_trait_notifications():
+                for name, value in self._drawn.items():
+                    setattr(self, name, value)
+            if isinstance(error, ValueError):
+                raise traitlets.TraitError(str(error)) from None
+            raise
         self._drawn = self._controls()
 
     def _answers(self) -> Mapping[str, Sequence[object]]:
