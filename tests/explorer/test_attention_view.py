@@ -341,6 +341,7 @@ def test_the_polygon_shows_values_outputs_and_the_weights_of_a_query(
     plane = np.array([[float(x) for x in line[1:].replace("L", " ").split()] for line in lines])
     output, values = plane[:, :2], plane[:, 2:]
     weights = weights_of(query[0] @ key[0].T / math.sqrt(2), lambda _i, _j: True, 1.0)[3]
+    weights.sort(reverse=True)
     np.testing.assert_allclose(np.array(widths) / max(widths), np.array(weights) / max(weights))
     # The picture is a similarity of the plane, which keeps weighted means.
     np.testing.assert_allclose(output[0], weights @ values, rtol=1e-5)
@@ -625,6 +626,40 @@ def test_two_thousand_queries_and_keys_are_quick(open_saved: Show) -> None:
     assert shown.page.locator(".map *").count() < 300  # a picture, not four million cells
     row, _, column, _, value = numbers(shown.readout)
     assert value == pytest.approx(weights[0, int(row), int(column)], rel=DIGITS)
+
+
+def test_the_polygon_of_the_most_values_is_quick(open_saved: Show) -> None:
+    """A move of the pointer takes no longer than a frame or two, and one within a cell nothing."""
+    rng = np.random.default_rng(0)
+    weights, value = rng.random((8, 4096), np.float32), rng.random((4096, 2))
+    shown = open_saved(rw.explorer.attention(weights, value=value))
+    durations, changes = shown.page.evaluate(
+        """async () => {
+        const map = document.querySelector(".map");
+        const figures = document.querySelector(".figures");
+        const { x, y, height } = map.querySelector("image").getBoundingClientRect();
+        const move = (row) => map.dispatchEvent(
+          new PointerEvent("pointermove", { clientX: x + 1, clientY: y + (row * height) / 8 }));
+        const durations = Array.from({ length: 50 }, (_, i) => {
+          const begin = performance.now();
+          move(i % 8 + 0.25);
+          figures.getBoundingClientRect();
+          return performance.now() - begin;
+        });
+        const changes = new MutationObserver(() => {});
+        changes.observe(document.body, { childList: true, subtree: true, characterData: true });
+        move(49 % 8 + 0.75);
+        return [durations, changes.takeRecords().length];
+      }"""
+    )
+    assert np.median(durations) < 30  # milliseconds
+    assert changes == 0
+    assert shown.page.locator("svg:has(polygon) *").count() < 300
+    widths = shown.page.locator(".weight").evaluate_all(
+        "all => all.map(x => Number(x.getAttribute('stroke-width')))"
+    )
+    heaviest = np.sort(weights[49 % 8])[:-257:-1]
+    np.testing.assert_allclose(widths, 4 * heaviest / heaviest[0], rtol=1e-6)
 
 
 @pytest.mark.parametrize("staged", [False, True])

@@ -224,7 +224,8 @@ def attention(
 
     Move over the large map, or walk it with the arrow keys, to read a query, a key and their
     weight. Keys can be masked, the logits divided by a temperature, and stages stepped through. Of
-    values with two features the polygon is shown, and that of the outputs within it.
+    values with two features the polygon is shown, that of the outputs within it, and lines as wide
+    as the weights of the query, the 256 largest.
 
     Parameters
     ----------

@@ -266,15 +266,19 @@ class HeatMap {
     ].join(" · ");
   }
 
+  // The cell of this map that is next to one.
+  nearest(cell) {
+    return cell.map((at, way) => Math.max(0, Math.min(this.values.shape[way] - 1, at)));
+  }
+
   move(down, across) {
-    this.wanted = [down, across];
-    this.mark();
-    this.wanted = this.cell;
+    this.wanted = this.nearest([down, across]);
+    if (this.wanted.some((at, way) => at !== this.cell[way])) this.mark();
   }
 
   mark() {
     const [rows, columns] = this.values.shape;
-    this.cell = this.wanted.map((at, way) => Math.max(0, Math.min(this.values.shape[way] - 1, at)));
+    this.cell = this.nearest(this.wanted);
     const high = this.height / rows;
     const broad = this.width / columns;
     const [x, y] = [this.corner[0] + this.cell[1] * broad, this.corner[1] + this.cell[0] * high];
@@ -498,14 +502,20 @@ class Clocks {
   }
 }
 
-// The values and the outputs as points of the plane, each with the hull around it.
+const LINES = 256; // most of them that are drawn, those of the largest weights
+
+// The values and the outputs as points of the plane, each with the hull around it, and the weights
+// of one query as lines between them.
 class Polygons {
   constructor(name, say) {
     this.svg = figure(name);
     this.say = say;
+    this.title = label(80, 18, "", { fill: "var(--second)", "font-weight": 600 });
+    this.lines = shape("g");
+    this.large = shape("circle", { r: 6, fill: "var(--second)" });
   }
 
-  show({ values, outputs, value_hull: valueHull, output_hull: outputHull, weights, query, tokens, keyTokens }) {
+  show({ values, outputs, value_hull: valueHull, output_hull: outputHull, tokens, keyTokens }) {
     const all = [...values, ...outputs];
     const [low, high] = [0, 1].map((way) =>
       [Math.min, Math.max].map((end) => all.reduce((e, p) => end(e, p[way]), all[0][way])),
@@ -521,9 +531,14 @@ class Polygons {
         "fill-opacity": 0.15,
         stroke: colour,
       });
-    const dots = (of, colour, r) =>
-      of.map((p) => shape("circle", { cx: x(p), cy: y(p), r, fill: colour }));
-    const largest = weights.reduce((a, b) => Math.max(a, b), 0) || 1;
+    const dots = (of, colour, width) =>
+      shape("path", {
+        d: of.map((p) => `M${x(p)} ${y(p)}h0`).join(""),
+        stroke: colour,
+        "stroke-width": width,
+        "stroke-linecap": "round",
+        class: "dots",
+      });
     const names = [];
     const boxes = [];
     const name = (p, token) => {
@@ -538,28 +553,36 @@ class Polygons {
       names.push(label(at, y(p) - 6, text, { class: "token" }));
     };
     if (values.length <= 24) values.forEach((p, key) => name(p, keyTokens[key]));
+    Object.assign(this, { x, y, values, outputs, tokens });
     this.svg.setAttribute("viewBox", "0 0 440 430");
     this.svg.style.flexBasis = "440px";
     this.svg.replaceChildren(
       label(4, 18, this.say("values"), { fill: "var(--first)", "font-weight": 600 }),
-      label(80, 18, this.say("outputs, that of query {} larger", short(tokens[query])), {
-        fill: "var(--second)",
-        "font-weight": 600,
-      }),
+      this.title,
       hull(valueHull, "var(--first)"),
       hull(outputHull, "var(--second)"),
-      ...values.map((p, key) =>
-        shape("path", {
-          d: `M${x(outputs[query])} ${y(outputs[query])}L${x(p)} ${y(p)}`,
-          stroke: "var(--second)",
-          "stroke-width": (4 * weights[key]) / largest,
-          class: "weight",
-        }),
-      ),
-      ...dots(values, "var(--first)", 4),
-      ...dots(outputs, "var(--second)", 3),
-      ...dots([outputs[query]], "var(--second)", 6),
+      this.lines,
+      dots(values, "var(--first)", 8),
+      dots(outputs, "var(--second)", 6),
+      this.large,
       ...names,
     );
+  }
+
+  mark(query, weights) {
+    const [x, y] = [this.x, this.y].map((at) => at(this.outputs[query]));
+    const heaviest = Array.from(weights.keys()).sort((a, b) => weights[b] - weights[a]);
+    const largest = weights[heaviest[0]] || 1;
+    const lines = heaviest.slice(0, LINES).map((key) =>
+      shape("path", {
+        d: `M${x} ${y}L${this.x(this.values[key])} ${this.y(this.values[key])}`,
+        stroke: "var(--second)",
+        "stroke-width": (4 * weights[key]) / largest,
+        class: "weight",
+      }),
+    );
+    this.lines.replaceChildren(...lines);
+    filled(this.large, { cx: x, cy: y }, []);
+    this.title.textContent = this.say("outputs, that of query {} larger", short(this.tokens[query]));
   }
 }

@@ -126,17 +126,14 @@ function attentionView(model, say) {
   const readout = element("p", { class: "readout", "aria-live": "polite", id: id() });
   const polygons = new Polygons(say("Values and outputs of attention"), say);
   let stage; // of the numbers that are drawn: the model's may be ahead of them
-  let plane;
+  let weights; // of the polygon
   let logarithmic = false;
   const map = new HeatMap(say("Attention"), say, readout, (query, column) => {
     const across =
       stage === "output" ? say("feature {}", column) : say("key {} “{}”", column, keys[column]);
     const found = [say(stage), number(map.value)];
     readout.textContent = say("query {} “{}” · {} · {} {}", query, tokens[query], across, ...found);
-    if (plane) {
-      const weights = row(plane.weights, query).values;
-      polygons.show({ ...plane, weights, query, tokens, keyTokens: keys });
-    }
+    if (weights) polygons.mark(query, row(weights, query).values);
   });
   const names = model.get("heads");
   const heads = new Heads(model, say);
@@ -145,9 +142,11 @@ function attentionView(model, say) {
     const picture = model.get("picture");
     stage = picture.stage;
     if (picture.plane) {
-      const { weights, ...polygon } = picture.plane;
-      plane = { weights: unpacked(weights) };
+      const plane = { tokens, keyTokens: keys };
+      const { weights: drawn, ...polygon } = picture.plane;
+      weights = unpacked(drawn);
       for (const name in polygon) plane[name] = points(unpacked(polygon[name]));
+      polygons.show(plane);
     }
     heads.choose(picture.head);
     const values = unpacked(picture.map);
