@@ -4,6 +4,7 @@ import io
 import json
 import math
 import re
+from base64 import b64encode
 from collections.abc import Callable
 from copy import copy
 from typing import Any
@@ -326,13 +327,15 @@ def test_thumbnails_and_the_map_change_together(monkeypatch: pytest.MonkeyPatch)
     assert sent == ["causal", {"thumbnails", "picture"}]
 
 
+@pytest.mark.parametrize(("stage", "shape"), [("weights", SHAPE), ("output", (5, 2))])
 def test_the_polygon_shows_values_outputs_and_the_weights_of_a_query(
-    show: Show, vectors: NDArray[np.float64]
+    show: Show, vectors: NDArray[np.float64], stage: str, shape: tuple[int, int]
 ) -> None:
     query, key, value = vectors
     view = rw.explorer.attention(rw.attention_weights(query, key), tokens=TOKENS, value=value)
+    view.stage = stage
     shown = show(view)
-    shown.point(3, 0, SHAPE)
+    shown.point(3, 0, shape)
     page = shown.page
     lines = page.locator(".weight").evaluate_all("all => all.map(x => x.getAttribute('d'))")
     widths = page.locator(".weight").evaluate_all(
@@ -347,6 +350,15 @@ def test_the_polygon_shows_values_outputs_and_the_weights_of_a_query(
     np.testing.assert_allclose(output[0], weights @ values, rtol=1e-5)
     hulls = page.locator("polygon").evaluate_all("all => all.map(x => x.points.length)")
     assert hulls[0] == len(reference.convex_hull(value[0].tolist()))
+
+
+def test_weights_are_sent_once_and_saved_once(vectors: NDArray[np.float64]) -> None:
+    stages = rw.attention_stages(*vectors)
+    view = rw.explorer.attention(stages, value=vectors[2])
+    weights = np.asarray(stages.weights[0], "<f4").tobytes()
+    sent = [view.picture["map"], *view.picture["plane"].values()]
+    assert [packed["values"] for packed in sent].count(weights) == 1
+    assert view.html().count(b64encode(weights).decode()) == 1
 
 
 def boxes(locator: Locator) -> NDArray[np.float64]:

@@ -199,12 +199,13 @@ class AttentionView(View):
             values = value.reshape(len(self.heads), -1, 2)[head]
             output = self._maps["output"][head]
             picture["plane"] = {
-                "weights": packed(self._maps["weights"][head]),
                 "values": packed(values),
                 "outputs": packed(output),
                 "value_hull": packed(convex_hull(values)),
                 "output_hull": packed(convex_hull(output)),
             }
+            if stage != "weights":  # the map holds them
+                picture["plane"]["weights"] = packed(self._maps["weights"][head])
         return picture
 
 

@@ -118,9 +118,18 @@ class View(anywidget.AnyWidget):
             [values, self._picture(dict(zip(answered, values, strict=True)))]
             for values in product(*answered.values())
         ]
+        held: dict[bytes, int] = {}  # arrays, each once, and their places
+
+        def place(value: object) -> int:
+            if not isinstance(value, bytes):
+                msg = f"a page holds no {type(value).__name__}"
+                raise TypeError(msg)
+            return held.setdefault(value, len(held))
+
         saved = json.dumps(
-            {"state": state, "answered": list(answered), "answers": answers}, default=_in_base64
+            {"state": state, "answered": list(answered), "answers": answers}, default=place
         ).replace("<", "\\u003c")  # it stands in strings alone, and can end no element so
+        arrays = json.dumps([b64encode(values).decode() for values in held])
         script = f"{MODULE}\nshowSaved(document);\n"
         allowed = b64encode(sha256(script.encode()).digest()).decode()
         policy = (
@@ -141,6 +150,7 @@ body {{ margin: 1rem; background: light-dark(#ffffff, #14181d); }}
 </head>
 <body>
 <main></main>
+<script type="application/json">{arrays}</script>
 <script type="application/json">{saved}</script>
 <script type="module">{script}</script>
 </body>
@@ -190,10 +200,3 @@ def packed(values: ArrayLike) -> Picture:
     if (np.isinf(sent) & np.isfinite(array)).any():
         sent = np.asarray(array, "<f8")
     return {"shape": array.shape, "values": sent.tobytes()}
-
-
-def _in_base64(value: object) -> str:
-    if not isinstance(value, bytes):
-        msg = f"a page holds no {type(value).__name__}"
-        raise TypeError(msg)
-    return b64encode(value).decode()

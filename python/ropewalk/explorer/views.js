@@ -144,7 +144,7 @@ function attentionView(model, say) {
     if (picture.plane) {
       const plane = { tokens, keyTokens: keys };
       const { weights: drawn, ...polygon } = picture.plane;
-      weights = unpacked(drawn);
+      weights = unpacked(drawn ?? picture.map);
       for (const name in polygon) plane[name] = points(unpacked(polygon[name]));
       polygons.show(plane);
     }
@@ -431,12 +431,14 @@ function render({ model: given, el }) {
 
 // Renders what Python saved in the page, with a model that answers from it.
 function showSaved(page) {
-  const text = page.querySelector('script[type="application/json"]').textContent;
-  const { state, answered, answers } = JSON.parse(text, (_, part) => {
-    if (typeof part?.values !== "string" || !part.shape) return part;
-    const bytes = Uint8Array.from(atob(part.values), (letter) => letter.charCodeAt(0));
-    return { shape: part.shape, values: new DataView(bytes.buffer) };
+  const [inBase64, rest] = page.querySelectorAll('script[type="application/json"]');
+  const arrays = JSON.parse(inBase64.textContent).map((letters) => {
+    const bytes = Uint8Array.from(atob(letters), (letter) => letter.charCodeAt(0));
+    return new DataView(bytes.buffer);
   });
+  const { state, answered, answers } = JSON.parse(rest.textContent, (_, part) =>
+    part?.shape ? { shape: part.shape, values: arrays[part.values] } : part,
+  );
   const key = (values) => JSON.stringify(values);
   const pictures = new Map(answers.map(([values, picture]) => [key(values), picture]));
   const listeners = {};
