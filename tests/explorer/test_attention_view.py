@@ -445,6 +445,24 @@ def test_pages_and_corners_are_reached_by_keys(show: Show) -> None:
         assert [int(x) for x in re.findall(r"(?:query|key) (\d+)", shown.readout)] == cell
 
 
+@pytest.mark.parametrize("place", [".map", ".heads button"])
+def test_shortcuts_are_left_to_the_browser(show: Show, place: str) -> None:
+    shown = show(rw.explorer.attention(np.full((3, 4, 4), 0.25)))
+    before = shown.readout
+    keys = ["ArrowLeft", "ArrowRight", "PageUp", "PageDown", "Home", "End"]
+    held = [{"altKey": True}, {"metaKey": True}, {"ctrlKey": True, "altKey": True}]
+    pressed = [{"key": key, **modifier} for key in keys for modifier in held]
+    pressed += [{"key": key, "ctrlKey": True} for key in keys[:4]]
+    left = shown.page.locator(place).first.evaluate(
+        """(node, pressed) => pressed.map((keys) => node.dispatchEvent(
+          new KeyboardEvent("keydown", { ...keys, bubbles: true, cancelable: true })))""",
+        pressed,
+    )
+    assert left == [True] * len(pressed)
+    assert shown.readout == before
+    assert shown.page.locator(".heads [tabindex='0']").all_text_contents() == ["head 0"]
+
+
 def test_the_map_is_described_by_its_readout(show: Show) -> None:
     shown = show(rw.explorer.attention(np.eye(2)))
     described = shown.page.locator(".map").get_attribute("aria-describedby")

@@ -302,12 +302,13 @@ class HeatMap {
   }
 
   step(event) {
-    const far = event.ctrlKey ? Infinity : 0;
-    const ways = {
+    const corners = { Home: [-Infinity, -Infinity], End: [Infinity, Infinity] };
+    const steps = {
       ...{ ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] },
-      ...{ PageUp: [-10, 0], PageDown: [10, 0], Home: [-far, -Infinity], End: [far, Infinity] },
+      ...{ PageUp: [-10, 0], PageDown: [10, 0], Home: [0, -Infinity], End: [0, Infinity] },
     };
-    if (!(event.key in ways)) return;
+    const ways = event.ctrlKey ? corners : steps;
+    if (!(event.key in ways) || event.altKey || event.metaKey) return;
     taken(event);
     this.move(...this.cell.map((at, way) => at + ways[event.key][way]));
   }

@@ -111,7 +111,7 @@ class Heads {
     const [back, on] = [Math.max(0, at - 1), Math.min(last, at + 1)];
     const arrows = { ArrowUp: back, ArrowLeft: back, ArrowDown: on, ArrowRight: on };
     const ways = { ...arrows, Home: 0, End: last };
-    if (!(event.key in ways)) return;
+    if (!(event.key in ways) || event.altKey || event.ctrlKey || event.metaKey) return;
     taken(event);
     this.reach(ways[event.key]);
     this.buttons[ways[event.key]].focus();
