@@ -239,6 +239,13 @@ def test_a_weight_that_is_no_number_leaves_other_thumbnails_as_they_are(show: Sh
     assert np.abs(np.array(pixel) - brightest).max() < 6
 
 
+def test_a_small_number_has_one_kind_of_minus(show: Show) -> None:
+    stages = rw.attention_stages([[1.0]], [[-1e-7]], [[1.0]])
+    shown = show(rw.explorer.attention(stages))
+    shown.set("stage", "scores")
+    assert shown.readout.endswith("scores \N{MINUS SIGN}1e\N{MINUS SIGN}7")
+
+
 def test_a_scale_around_zero_has_no_logarithm(show: Show, vectors: NDArray[np.float64]) -> None:
     shown = show(rw.explorer.attention(rw.attention_stages(*vectors)))
     box = shown.page.get_by_label("logarithmic colours")

@@ -101,7 +101,7 @@ function number(value) {
   if (!Number.isFinite(value)) return value < 0 ? "−∞" : "∞";
   const short = value.toPrecision(5);
   const rounded = Number(short); // infinite of the largest numbers
-  return String(Number.isFinite(rounded) ? rounded : short).replace("-", "−");
+  return String(Number.isFinite(rounded) ? rounded : short).replaceAll("-", "−");
 }
 
 // A map of values
