@@ -123,6 +123,17 @@ def test_views_in_one_page_share_no_id(show: Show) -> None:
     assert len(ids) == len(set(ids)) >= 2
 
 
+@every_view
+def test_the_notebook_hears_no_key_of_a_control(show: Show, name: str) -> None:
+    page = show(VIEWS[name]()).page
+    page.evaluate("() => { window.heard = []; document.onkeydown = (e) => heard.push(e.key) }")
+    controls = page.locator(".controls :is(input, select, button)")
+    assert controls.count() > 3
+    for control in controls.all():
+        control.press("a")
+    assert page.evaluate("window.heard") == []
+
+
 def test_a_saved_page_steps_through_heads_and_stages(open_saved: Show) -> None:
     x = np.random.default_rng(1).standard_normal((2, 3, 4))
     stages = rw.attention_stages(x, x, x)

@@ -11,7 +11,6 @@ function control(model, trait, text, input, read, write) {
     if (Number.isNaN(value)) return;
     model.set(trait, value);
   });
-  input.addEventListener("keydown", (event) => event.stopPropagation()); // the notebook's keys
   model.on(`change:${trait}`, follow);
   follow();
   return element("label", {}, element("span", {}, speaker(model)(text)), input);
@@ -307,7 +306,6 @@ function rotationView(model, say) {
     readout.setAttribute("aria-live", "polite");
   };
   distance.addEventListener("input", move);
-  distance.addEventListener("keydown", (event) => event.stopPropagation());
   play.addEventListener("click", () => {
     if (play.getAttribute("aria-pressed") === "true") return stop();
     play.setAttribute("aria-pressed", true);
@@ -416,6 +414,7 @@ function render({ model: given, el }) {
   root.append(element("h2", {}, title), ...view.before, controls, figures, ...view.after);
   const lines = () => [title, ...(view.caption ? [view.caption()] : [])];
   controls.append(...savers(root, lines, view.figures, say));
+  controls.addEventListener("keydown", (event) => event.stopPropagation()); // the notebook's keys
   if (model.answers) {
     const note = say("A saved page: what is greyed out needs Python.");
     root.append(element("p", { class: "note" }, note));
