@@ -4,6 +4,7 @@ What each option means is tested in test_attention.py, whose bounds hold here to
 """
 
 import math
+from functools import partial
 from typing import Any
 
 import ml_dtypes
@@ -12,7 +13,7 @@ import pytest
 from numpy.typing import NDArray
 from tests import reference
 from tests.attention_calls import SMALLEST_WEIGHT, Call
-from tests.data import DTYPES, UNIT, assert_same_bits, dtypes, rows
+from tests.data import DTYPES, UNIT, assert_same_bits, by_threads, dtypes, rows
 
 import ropewalk as rw
 
@@ -212,6 +213,18 @@ def test_a_bias_beyond_float32_is_its_largest_number(dtype: str) -> None:
     stages = rw.attention_stages(query, key, value, bias=bias)
     assert_same_bits(stages.weights, np.array(3 * [[0, 1, 0, 0, 0]]).astype(DTYPES[dtype]))
     assert_same_bits(stages.output, np.repeat(value[1:2], 3, axis=0))
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("of_bias", ["f8", ">f8", ">f4", "f2", "bfloat16"])
+def test_a_bias_of_another_type_is_the_same_in_float32(of_bias: str, threads: int) -> None:
+    x = rows((300, 4), "float32")
+    bias = np.clip(rows((300, 300), seed=1), -3, 3)
+    bias = np.round(64 * bias) / 64  # any type holds it
+    bias[7, :5] = -INF
+    expected = rw.attention(x, x, x, bias=bias.astype(np.float32))
+    given = bias.astype(DTYPES.get(of_bias, of_bias))
+    assert_same_bits(by_threads(threads, partial(rw.attention, x, x, x, bias=given)), expected)
 
 
 @floats

@@ -8,11 +8,12 @@ import os
 import random
 import re
 import signal
+import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from threading import Timer
+from threading import Event, Thread, Timer
 from typing import Any
 
 import numpy as np
@@ -65,6 +66,7 @@ def calls_with(rng: np.random.Generator) -> dict[str, Callable[[], Any]]:
         "softmax": partial(rw.softmax, x, axis=1),
         "log-sum-exp": partial(rw.logsumexp, x.astype(np.float64), axis=1),
         "attention": partial(rw.attention, q, k, v, causal=True),
+        "a bias of another type": partial(rw.attention, q, k, v, bias=rng.random((4, 200, 200))),
         "decoding": partial(rw.attention, q[:, :1], k, v, causal=True, offset=199),
         "weights": partial(rw.attention_weights, q, k, window=(50, 0)),
         "merged parts": lambda: rw.merge_attention([x, 2 * x], [x[..., 0], x[..., 1]])[0],
@@ -150,6 +152,51 @@ def test_results_do_not_depend_on_what_other_threads_do(
             with pytest.raises(Interrupted):
                 interrupted(partial(rw.attention, q, q, q))
         assert min(one.result() for one in soaks) > 0
+
+
+@pytest.fixture
+def turns() -> Iterator[list[int]]:
+    """What another thread has done, which has the interpreter's lock only where it is given up."""
+    done, over = [0], Event()
+
+    def work() -> None:
+        while not over.is_set():
+            done[0] += 1
+            time.sleep(0)
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1000)
+    thread = Thread(target=work)
+    thread.start()
+    yield done
+    over.set()
+    thread.join()
+    sys.setswitchinterval(interval)
+
+
+@pytest.mark.skipif(not getattr(sys, "_is_gil_enabled", lambda: True)(), reason="has no such lock")
+@pytest.mark.parametrize("small", [True, False], ids=["small", "large"])
+def test_small_calls_keep_the_lock_of_the_interpreter(turns: list[int], small: bool) -> None:
+    """To get it back from a thread that runs Python takes longer than they do."""
+    x = np.ones((2, 4, 8) if small else (2, 300, 200), np.float32)
+    calls: list[Callable[[], Any]] = [
+        lambda: rw.sinusoidal_encoding(range(len(x[0])), x.shape[-1]),
+        lambda: rw.rotary_tables(range(len(x[0])), x.shape[-1]),
+        lambda: rw.rotate(x),
+        lambda: rw.softmax(x),
+        lambda: rw.logsumexp(x),
+        lambda: rw.attention(x, x, x),
+        lambda: rw.attention_with_lse(x, x, x, sinks=0.5),
+        lambda: rw.merge_attention(x, x[..., 0].astype(np.float64)),
+    ]
+    for call in calls:
+        call()  # what is made once is made
+        before, end = turns[0], time.monotonic() + 20
+        for _ in range(200):
+            call()
+        while not small and turns[0] == before and time.monotonic() < end:
+            call()
+        assert (turns[0] == before) == small
 
 
 IN_A_SUBINTERPRETER = """

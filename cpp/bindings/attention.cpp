@@ -10,6 +10,7 @@
 #include "plans/arithmetic.hpp"
 #include "plans/memory.hpp"
 #include "plans/pool.hpp"
+#include "targets/dispatch.hpp"
 
 namespace py = pybind11;
 
@@ -102,6 +103,13 @@ std::optional<ComputedIn> precision_of(const py::handle& name) {
     return is("bfloat16x3") ? std::optional(ComputedIn::bfloat16x3) : std::nullopt;
 }
 
+void attend_unlocked(const Attention& a, int threads) {
+    // A logit takes some steps, and sixteen of its products one.
+    const std::int64_t logits = times(product(a.leading), times(a.queries, a.keys));
+    run_unlocked(times(logits, 4 + (a.dim + a.value_dim) / 16),
+                 [&] { attend(*chosen_kernels, a, threads); });
+}
+
 void take_scores(Attention& a, const py::object& mask, const py::object& bias) {
     a.mask = scores_of<std::uint8_t, bool>(mask, a);
     if (computes_in_float64(a))
@@ -164,33 +172,46 @@ void attend_arrays(const py::array& query, const py::array& key, const py::objec
     take_scores(a, mask, bias);
     a.scale = scale;
     a.softcap = softcap;
-    run_unlocked([&] { attend(*chosen_kernels, a, threads); });
+    attend_unlocked(a, threads);
 }
 
-// A bias in float32, of which a finite number stays one.
-py::array_t<float> narrowed(const py::array_t<double>& bias) {
-    require(is_c_contiguous(bias), "an array without gaps");
+// As many as a bias has, of which a finite number stays one.
+void narrow(const double* wide, std::int64_t count, float* to) {
     constexpr double largest = std::numeric_limits<float>::max();
-    py::array_t<float> narrow(std::vector<py::ssize_t>(bias.shape(), bias.shape() + bias.ndim()));
-    const double* const wide = bias.data();
-    float* const to = narrow.mutable_data();
-    constexpr std::int64_t share = std::int64_t{1} << 20; // elements, between looks for signals
-    const auto narrow_some = [&](std::int64_t task, int) {
-        const std::int64_t end = std::min<std::int64_t>((task + 1) * share, bias.size());
-        std::transform(wide + task * share, wide + end, to + task * share, [&](double value) {
-            return static_cast<float>(std::isfinite(value) ? std::clamp(value, -largest, largest)
-                                                           : value);
-        });
+    std::transform(wide, wide + count, to, [largest](double value) {
+        return static_cast<float>(std::isfinite(value) ? std::clamp(value, -largest, largest)
+                                                       : value);
+    });
+}
+
+py::array bias_in_float32(const py::array& bias, int threads) {
+    require(is_c_contiguous(bias), "an array without gaps");
+    const Type type = type_of(bias);
+    py::array result =
+        new_array(py::dtype::of<float>(), {bias.shape(), bias.shape() + bias.ndim()});
+    const auto* const from = static_cast<const char*>(bias.data());
+    auto* const to = static_cast<float*>(result.mutable_data());
+    constexpr std::int64_t share = std::int64_t{1} << 16; // elements of a task
+    const auto convert = [&](std::int64_t task, int) {
+        const std::int64_t first = task * share;
+        const std::int64_t count = std::min<std::int64_t>(share, bias.size() - first);
+        const void* const some = from + first * element_bytes(type);
+        if (type == Type::float64)
+            narrow(static_cast<const double*>(some), count, to + first);
+        else
+            kernels_in<float>(*chosen_kernels)
+                .read[static_cast<std::size_t>(type)](some, count, to + first);
     };
-    run_unlocked([&] { run_tasks(ceil_div(bias.size(), share), 1, Task(narrow_some)); });
-    return narrow;
+    run_unlocked(bias.size(),
+                 [&] { run_tasks(ceil_div(bias.size(), share), threads, Task(convert)); });
+    return result;
 }
 
 } // namespace
 
 void register_attention(py::module_& m) {
     m.def("attend", &attend_arrays);
-    m.def("narrowed", &narrowed);
+    m.def("bias_in_float32", &bias_in_float32);
     register_attention_problem(m);
 }
 

@@ -21,6 +21,8 @@ Attention attention_of(const pybind11::array& query, const pybind11::array& key,
                        const pybind11::object& value, const std::vector<std::int64_t>& leading);
 // A precision as it is named, or None; nothing where it is neither.
 std::optional<ComputedIn> precision_of(const pybind11::handle& name);
+// Attention to all that is taken.
+void attend_unlocked(const Attention& a, int threads);
 void take_scores(Attention& a, const pybind11::object& mask, const pybind11::object& bias);
 
 template <class T>

@@ -87,19 +87,27 @@ bool overlaps_itself(const pybind11::array& array);
 // process.
 void take_lock(PyThreadState* state);
 
-// Runs in our arithmetic and without the interpreter's lock; raises what a signal raised meanwhile.
-// No destructor takes the lock again.
+// Steps of a call, of about a nanosecond, that take far less than to give the interpreter's lock to
+// another thread and to wait for it: five milliseconds, where that runs Python.
+inline constexpr std::int64_t few_steps = 1 << 14;
+
+// Runs in our arithmetic, and without the interpreter's lock but for few steps; raises what a
+// signal raised meanwhile. No destructor takes the lock again.
 template <class Function>
-void run_unlocked(const Function& function) {
-    PyThreadState* const state = PyEval_SaveThread();
+void run_unlocked(std::int64_t steps, const Function& function) {
+    PyThreadState* const state = steps <= few_steps ? nullptr : PyEval_SaveThread();
+    const auto take_it = [state] {
+        if (state != nullptr)
+            take_lock(state);
+    };
     try {
         const StandardArithmetic arithmetic;
         function();
     } catch (...) {
-        take_lock(state);
+        take_it();
         throw;
     }
-    take_lock(state);
+    take_it();
     if (PyErr_Occurred() != nullptr)
         throw pybind11::error_already_set();
 }

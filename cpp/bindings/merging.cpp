@@ -15,7 +15,9 @@ namespace {
 void merge_unlocked(const Parts& parts, py::array& output, py::array& lse, int threads) {
     void* const to = output.mutable_data();
     auto* const sums = static_cast<double*>(lse.mutable_data());
-    run_unlocked([&] { merge(*chosen_kernels, parts, to, sums, threads); });
+    const auto all = static_cast<std::int64_t>(parts.outputs.size());
+    run_unlocked(times(all, output.size()),
+                 [&] { merge(*chosen_kernels, parts, to, sums, threads); });
 }
 
 // Outputs have shape (rows, dim), and lses (parts, rows).

@@ -394,6 +394,9 @@ void Interruption::look() {
     if (now > next + interval) // the tasks are large
         questions_ = 1;
     stopped_.store(signalled(), std::memory_order_relaxed);
+    // To ask takes milliseconds where another thread runs Python, more where one keeps the lock.
+    const Clock::time_point answered = Clock::now();
+    next_ = std::max(next_, answered + 20 * (answered - now));
 }
 
 void run_tasks(std::int64_t count, int threads, Task task, Interruption& interruption,

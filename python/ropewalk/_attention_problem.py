@@ -279,10 +279,11 @@ def checked_bias(bias: ArrayLike, *, wide: bool) -> NDArray[Any]:
     shape = array.shape
     if 0 in array.strides:  # one of what is broadcast, for it will be again
         array = array[tuple(slice(None, 1 if s == 0 else None) for s in array.strides)]
-    if array.itemsize <= computed.itemsize:
+    if wide:
         array = array.astype(computed)
     else:
-        array = _core.narrowed(np.require(array, np.float64, ["C", "A"]))
+        array = np.require(array, array.dtype.type, ["C", "A"])
+        array = _core.bias_in_float32(array, get_num_threads())
     return array if array.shape == shape else np.broadcast_to(array, shape)
 
 
