@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 from numpy.typing import NDArray
 from PIL import Image
-from tests.data import luminance
+from tests.data import dtypes, luminance
 
 import ropewalk as rw
 
@@ -536,6 +536,15 @@ def test_stages_of_extremes_are_drawn() -> None:
     large = np.array([[1e154, 0.0], [0.0, 1.0]])
     panels = rw.plot.attention_stages(rw.attention_stages(large, large, large), ax=new_axes(4))
     panels[0].figure.figure.draw_without_rendering()
+
+
+@dtypes
+def test_stages_of_every_dtype_are_drawn(dtype: str) -> None:
+    x = np.array([[1.0, 0.0], [0.0, -2.0]]).astype(dtype)
+    with np.errstate(all="raise"):
+        panels = rw.plot.attention_stages(rw.attention_stages(x, x, x, scale=1.0), ax=new_axes(4))
+    np.testing.assert_array_equal(values_of(panels[0]), [[1, 0], [0, 4]])
+    assert panels[0].images[0].get_clim() == (-4, 4)
 
 
 @pytest.mark.parametrize(

@@ -211,7 +211,7 @@ def legend(panels: Sequence[Axes], kinds: Mapping[str, Words], lang: Lang) -> No
 def reach(*arrays: NDArray[Any]) -> float:
     """Return the largest finite size of a value that colours can end at; 1 where all are 0."""
     sizes = [np.abs(values[np.isfinite(values)]).max(initial=0.0) for values in arrays]
-    return float(np.clip(max(sizes) or 1.0, *REACH))
+    return float(np.clip(float(max(sizes)) or 1.0, *REACH))  # float16 has no such ends
 
 
 def _largest(
