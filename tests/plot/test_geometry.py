@@ -148,6 +148,24 @@ def test_an_inner_product_is_as_long_as_it_is_large(
     assert left < min(0, product) < max(2, product) < right
 
 
+@pytest.mark.parametrize(
+    ("a", "b"), [([1, 3], [3, -1]), ([0.1, 0.3], [0.3, -0.1]), ([7, 5], [5, -7])]
+)
+def test_what_stands_at_a_right_angle_has_no_product(
+    ax: Axes, a: list[float], b: list[float]
+) -> None:
+    rw.plot.inner_product(a, b, ax=ax)
+    assert ax.get_title().endswith(" · 0 = 0")
+    assert tips_of(ax)[1][0] == 0
+    projection = rw.plot.projection(a, b, ax=Figure().add_subplot())
+    assert projection.get_title().endswith(" · 0 = 0")
+
+
+def test_small_vectors_have_a_product(ax: Axes) -> None:
+    rw.plot.inner_product([3e-200, 0.0], [2e-200, 1e-200], ax=ax)
+    np.testing.assert_allclose(tips_of(ax), [[3e-200, 0], [2e-200, 1e-200]], rtol=1e-15)
+
+
 @pytest.mark.parametrize("draw", [rw.plot.projection, rw.plot.inner_product])
 def test_a_vector_that_no_axes_hold_is_refused(ax: Axes, draw: Callable[..., Axes]) -> None:
     with pytest.raises(ValueError, match=r"a must be at most 1e\+100 in size, got 1e\+200"):

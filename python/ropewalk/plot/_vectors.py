@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import cos, degrees, hypot, sin
+from math import cos, degrees, fsum, hypot, sin
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -12,6 +12,7 @@ from matplotlib.ticker import Formatter
 from numpy.typing import ArrayLike
 
 from ropewalk import _options
+from ropewalk._embedding import scaled_to_one
 from ropewalk._options import Lang
 from ropewalk.geometry._points import as_direction, norms
 from ropewalk.plot import _canvas
@@ -209,7 +210,9 @@ def _projected(a: ArrayLike, b: ArrayLike) -> tuple[float, float, float]:
     if vector.ndim != 1 or not vector.any():
         msg = f"b must be one vector and not zero, got {vector.tolist()}"
         raise ValueError(msg)
-    length, along = float(_canvas.drawable("a", a) @ unit), float(vector @ unit)
+    first = _canvas.drawable("a", a)
+    scaled = scaled_to_one(first)[0]  # unlike the unit, not rounded: right angles stay right ones
+    length, along = float(first @ unit), fsum(scaled * vector) / float(norms(scaled))
     return length, along, float(norms(vector - along * unit))
 
 
