@@ -79,3 +79,15 @@ def test_more_than_four_clocks_stand_in_rows(ax: Axes) -> None:
     assert len(set(down[:4])) == 1
     assert down[4] == down[5] < down[0] - 3  # the label of a clock, and those of hands, between
     assert ax.texts[-1].get_position()[1] < down[5]
+
+
+@pytest.mark.parametrize("missing", [math.nan, math.inf])
+def test_a_row_that_is_not_finite_has_no_hand_and_no_label(ax: Axes, missing: float) -> None:
+    table = rw.sinusoidal_encoding(range(5), 4)
+    table[2] = missing
+    table[:, 3] = missing  # of a whole clock
+    rw.plot.clock_hands(table, ax=ax)
+    assert [text.get_text() for text in ax.texts] == ["0", "1", "3", "4", "pair 0", "pair 1"]
+    tips = np.array([line.get_xydata() for line in ax.lines])[:, 1]
+    assert np.flatnonzero(np.isfinite(tips).all(axis=1)).tolist() == [0, 1, 3, 4]
+    ax.figure.figure.draw_without_rendering()

@@ -40,7 +40,7 @@ def clock_hands(
     Hands point at (cos, sin), although the sine is stored first: they start at the right and turn
     counterclockwise, as angles do. In the order sin-cos they point at what is stored: they start at
     the top and turn clockwise, the mirror image. Positions whose hands lie together share a label,
-    and where a label has no room it is left out.
+    and where a label has no room it is left out. What is not finite has neither hand nor label.
 
     Parameters
     ----------
@@ -111,7 +111,8 @@ def clock_hands(
     ax.apply_aspect()  # labels can be measured from here on
     named: list[_Label] = []
     for (centre, tips), title in zip(clocks, titles, strict=True):
-        named += _hand_labels(ax, centre, tips, at)
+        seen = np.isfinite(tips).all(axis=1)
+        named += _hand_labels(ax, centre, tips[seen], at[seen])
         ax.text(centre[0], centre[1] - 1.35, "", ha="center", va="top").set(
             **_canvas.broken(title, min(pairs, IN_A_ROW))
         )
@@ -161,7 +162,7 @@ def _hand_label(
 
 def _neighbours(tips: NDArray[Any]) -> list[tuple[int, int]]:
     """First and last index of each run of tips that lie together."""
-    runs = [(0, 0)]
+    runs = [(0, 0)] if len(tips) else []
     for i in range(1, len(tips)):
         first = runs[-1][0]
         if np.hypot(*(tips[i] - tips[first])) < SAME_LABEL:
