@@ -1,9 +1,11 @@
 """Figures, drawn with Matplotlib.
 
-Every function draws what it is given into `ax` or into a new figure, and returns the Axes; none
-shows a window or changes a setting. ``lang="ja"`` gives Japanese labels where a Japanese font is
-installed, and English ones elsewhere. `inner_product`, `matrix_product` and `projection` have no
-`lang`: they write symbols and numbers alone.
+Functions draw what they are given into `ax` or into a new figure, and return the Axes;
+`moving_vector` and `rotating_pairs` return an animation. `article_figures` and `article_animations`
+take no `ax`: they return all by their names. None shows a window or changes a setting.
+``lang="ja"`` gives Japanese labels where a Japanese font is installed, and English ones elsewhere.
+`inner_product`, `matrix_product` and `projection` have no `lang`: they write symbols and numbers
+alone.
 """
 
 try:
