@@ -143,8 +143,9 @@ def test_a_cosine_that_stays_positive_has_no_mark(panels: list[Axes]) -> None:
     [
         (([1, 2], [1], [1, 2]), "have one shape"),
         (([[1]], [[1]], [[1]]), "have one shape"),
-        (([0, 1], [1, 2], [1, 2]), "above 0 and rising"),
-        (([2, 1], [1, 2], [1, 2]), "above 0 and rising"),
+        (([0, 1], [1, 2], [1, 2]), "^distances must be above 0 and rising, got 0$"),
+        (([2, 1], [1, 2], [1, 2]), "^distances must be above 0 and rising, got 1 after 2$"),
+        (([1.5, 1.5], [1, 2], [1, 2]), r"above 0 and rising, got 1\.5 after 1\.5$"),
         (([], [], []), "not be empty"),
         (([1, 2], [1, -0.5], [1, 1]), r"^bound must not be negative, got -0\.5$"),
         (([1], [np.nan], [1]), "finite, got nan"),

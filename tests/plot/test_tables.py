@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from PIL import Image
 from tests import reference
 from tests.data import luminance
+from tests.refusals import exactly
 
 import ropewalk as rw
 from ropewalk._options import Pairing
@@ -102,10 +103,26 @@ def test_heatmap_of_a_single_position_is_one_cell_wide(ax: Axes) -> None:
     assert list(ax.images[0].get_extent()) == [6.5, 7.5, 4.5, 0.5]
 
 
-@pytest.mark.parametrize("positions", [[0, 1, 3], [2, 2, 2]])
-def test_heatmap_refuses_uneven_positions(ax: Axes, positions: list[int]) -> None:
-    with pytest.raises(ValueError, match="positions must be evenly spaced"):
+@pytest.mark.parametrize(
+    ("positions", "step"),
+    [
+        ([0, 1, 3], "2 from 1 to 3"),
+        ([2, 2, 2], "0 from 2 to 2"),
+        ([0, 1e-9, 5e-9], "4e-09 from 1e-09 to 5e-09"),
+        ([*range(1000), 1000.5], "1.5 from 999 to 1000.5"),
+    ],
+)
+def test_heatmap_refuses_uneven_positions(ax: Axes, positions: list[float], step: str) -> None:
+    message = f"positions must be evenly spaced, got a step of {step}"
+    with pytest.raises(ValueError, match=exactly(message)):
         rw.plot.heatmap(rw.sinusoidal_encoding(positions, 4), positions=positions, ax=ax)
+
+
+@pytest.mark.parametrize("step", [1e-9, 0.1, -1 / 3])
+def test_heatmap_takes_steps_that_are_even_but_for_rounding(ax: Axes, step: float) -> None:
+    rw.plot.heatmap(np.ones((100, 2)), positions=step * np.arange(7, 107), ax=ax)
+    left, right = ax.get_xlim()
+    assert (left, right) == pytest.approx((6.5 * step, 106.5 * step), rel=1e-14)
 
 
 def shown(ax: Axes) -> NDArray[np.float64]:

@@ -165,8 +165,11 @@ def long_term_decay(
         )
         raise ValueError(msg)
     at = _arrays.listed(numbers)
-    if at[0] <= 0 or (np.diff(at) <= 0).any():
-        msg = f"distances must be above 0 and rising, got {distances!r}"
+    falls = np.flatnonzero(np.diff(at, prepend=0) <= 0)
+    if falls.size:
+        place = int(falls[0])
+        after = f" after {at[place - 1]:.15g}" if place else ""
+        msg = f"distances must be above 0 and rising, got {at[place]:.15g}{after}"
         raise ValueError(msg)
     if (bounds < 0).any():
         msg = f"bound must not be negative, got {bounds[bounds < 0][0]:g}"

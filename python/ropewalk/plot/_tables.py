@@ -303,8 +303,11 @@ def _evenly_spaced(positions: ArrayLike | range | None, rows: int) -> NDArray[np
     """Return the positions of so many rows."""
     at = _canvas.rows(np.zeros((rows, 1)), positions)[1]
     steps = np.diff(at)
-    if rows > 1 and (steps[0] == 0 or not np.allclose(steps, steps[0])):
-        msg = f"positions must be evenly spaced, got {positions!r}"
+    odd = np.flatnonzero((steps == 0) | ~np.isclose(steps, steps[:1], atol=0))
+    if odd.size:
+        before, after = at[odd[0] : odd[0] + 2]
+        step = f"{after - before:g} from {before:.15g} to {after:.15g}"
+        msg = f"positions must be evenly spaced, got a step of {step}"
         raise ValueError(msg)
     return at
 
