@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from matplotlib import colormaps
+from matplotlib import colormaps, font_manager
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
@@ -227,13 +227,17 @@ def test_many_names_are_thinned_out_and_not_drawn_upon_each_other(ax: Axes) -> N
 
 
 @pytest.mark.parametrize(
-    "hidden",
+    ("hidden", "said"),
     [
-        [[1.0, math.nan], [-math.inf, 2.0]],
-        np.ma.masked_array([[1.0, 3.0], [-4.0, 2.0]], mask=[[False, True], [True, False]]),
+        ([[1.0, math.nan], [-math.inf, 2.0]], "no finite value"),
+        (
+            np.ma.masked_array([[1.0, 3.0], [-4.0, 2.0]], mask=[[False, True], [True, False]]),
+            "masked or not finite",
+        ),
+        (np.ma.masked_invalid([[1.0, math.nan], [-math.inf, 2.0]]), "no finite value"),
     ],
 )
-def test_heatmap_hatches_what_is_masked_or_not_finite(ax: Axes, hidden: Any) -> None:
+def test_heatmap_hatches_what_is_masked_or_not_finite(ax: Axes, hidden: Any, said: str) -> None:
     rw.plot.heatmap(hidden, kind="matrix", ax=ax)
     np.testing.assert_array_equal(shown(ax), [[1, np.nan], [np.nan, 2]])
     assert ax.patch.get_hatch()
@@ -241,8 +245,17 @@ def test_heatmap_hatches_what_is_masked_or_not_finite(ax: Axes, hidden: Any) -> 
     assert set(written(ax).values()) == {"1", "2"}
     legend = ax.get_legend()
     assert legend is not None
-    assert [text.get_text() for text in legend.get_texts()] == ["no finite value"]
+    assert [text.get_text() for text in legend.get_texts()] == [said]
     assert legend.get_patches()[0].get_hatch() == ax.patch.get_hatch()
+
+
+@pytest.mark.filterwarnings("ignore:Glyph")  # that font is not there
+def test_what_is_masked_is_named_in_japanese(ax: Axes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(font_manager, "get_font_names", lambda: ["Noto Sans CJK JP"])
+    rw.plot.heatmap(np.ma.masked_equal([[1, 2]], 2), ax=ax, lang="ja")
+    legend = ax.get_legend()
+    assert legend is not None
+    assert legend.get_texts()[0].get_text() == "マスク、または有限でない"
 
 
 def test_heatmap_has_no_legend_where_nothing_is_hatched(ax: Axes) -> None:

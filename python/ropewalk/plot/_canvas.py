@@ -123,6 +123,7 @@ JAPANESE = {
     "values: perimeter {:.3g}, area {:.3g}": "バリュー: 周長 {:.3g}、面積 {:.3g}",
     "outputs: perimeter {:.3g}, area {:.3g}": "出力: 周長 {:.3g}、面積 {:.3g}",
     "no finite value": "有限の値なし",
+    "masked or not finite": "マスク、または有限でない",
     "encoder": "エンコーダー",
     "decoder": "デコーダー",
     "N times": "N 層",

@@ -173,7 +173,9 @@ def heatmap(
     if hidden.any():
         patch = Patch(facecolor="none", **_maps.HATCHED)
         drawn = ax.legend([patch], [""], loc="lower right", bbox_to_anchor=(1, 1), frameon=False)
-        drawn.get_texts()[0].set(**_canvas.words("no finite value", lang))
+        masked = np.isfinite(shown[hidden]).any()
+        said = "masked or not finite" if masked else "no finite value"
+        drawn.get_texts()[0].set(**_canvas.words(said, lang))
     return ax
 
 
