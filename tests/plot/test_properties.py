@@ -3,6 +3,7 @@
 from functools import partial
 from typing import Any
 
+import matplotlib as mpl
 import numpy as np
 import pytest
 from matplotlib.axes import Axes
@@ -73,6 +74,12 @@ def test_a_card_has_a_cell_for_each_property_and_encoding(ax: Axes) -> None:
     assert [label.get_text() for label in ax.get_xticklabels()] == ["integer", "RoPE", "ALiBi"]
     assert [label.get_text() for label in ax.get_yticklabels()] == ["unique", "N-D"]
     assert ax.yaxis_inverted()
+
+
+def test_signs_are_drawn_where_the_usual_font_has_none() -> None:
+    with mpl.rc_context({"font.family": "DejaVu Serif"}):
+        ax = rw.plot.scorecard(CARD, ax=Figure().add_subplot())
+        ax.figure.figure.draw_without_rendering()  # a letter that is missing would be an error
 
 
 def test_a_whole_card_fits_in_six_hundred_pixels() -> None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from matplotlib import pyplot as plt
+from matplotlib import rcParams
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba
 from matplotlib.lines import Line2D
@@ -73,12 +74,13 @@ def scorecard(card: Scorecard, /, *, ax: Axes | None = None, lang: Lang | None =
     down = [_canvas.words(name, lang) for name in card.properties]
     ax = _canvas.axes(ax, 4.4, lang)
     ink = ax.xaxis.label.get_color()
+    fonts = [*rcParams["font.family"], "DejaVu Sans"]  # Matplotlib's own, which has the signs
     for y, column in enumerate(zip(*card.cells, strict=True)):
         for x, cell in enumerate(column):
             fill = "none" if cell.holds is None else FILLS[cell.holds]
             place = (x - 0.5, y - 0.5)
             ax.add_patch(Rectangle(place, 1, 1, facecolor=fill, edgecolor=ink, linewidth=0.4))
-            text = ax.text(x, y, str(cell), **_canvas.CENTRED, fontsize=8, color=ink)
+            text = ax.text(x, y, str(cell), **_canvas.CENTRED, fontsize=8, color=ink, family=fonts)
             if cell.value is None:
                 text.set(**_canvas.words("not defined", lang))
     ax.set(xlim=(-0.5, len(across) - 0.5), ylim=(len(down) - 0.5, -0.5))
