@@ -338,6 +338,30 @@ def test_all_points_are_moved_by_one_rule(pair: list[Axes], matrix: Any, factor:
     np.testing.assert_array_equal(square.get_xy()[:4], [[0, 0], [a, c], [a + b, c + d], [b, d]])
 
 
+@pytest.mark.parametrize("matrix", [SHEAR, [[0, -2], [2, 0]], [[1, 0], [0, -1]], [[1, 1], [1, 1]]])
+def test_unit_vectors_are_named_beside_them_and_outside_of_the_square(
+    pair: list[Axes], matrix: Any
+) -> None:
+    rw.plot.linear_map(CLOUD, matrix, ax=pair)
+    for panel, move in zip(pair, (np.eye(2), np.array(matrix)), strict=True):
+        panel.figure.figure.draw_without_rendering()
+        assert said(panel) == ["$e_1$", "$e_2$"]
+        square = move @ [[0, 1, 1, 0], [0, 0, 1, 1]]
+        boxes = [text.get_window_extent() for text in panel.texts]
+        assert not boxes[0].overlaps(boxes[1])
+        for box, tip in zip(boxes, move.T, strict=True):
+            centre = panel.transData.inverted().transform(
+                (box.x0 + box.width / 2, box.y0 + box.height / 2)
+            )
+            assert centre @ tip == pytest.approx(tip @ tip / 2, abs=0.02 * np.ptp(panel.get_xlim()))
+            assert rw.geometry.distance_to_hull([centre], square.T)[0] > 0
+
+
+def test_what_a_map_makes_nothing_of_has_no_name(pair: list[Axes]) -> None:
+    rw.plot.linear_map(CLOUD, [[1, 0], [0, 0]], ax=pair)
+    assert said(pair[1]) == ["$e_1$", ""]
+
+
 def test_the_grid_is_moved_with_its_points(pair: list[Axes]) -> None:
     rw.plot.linear_map(CLOUD, SHEAR, ax=pair)
     before, after = (np.array(drawn_as(LineCollection, p).get_segments()) for p in pair)

@@ -7,6 +7,7 @@ from math import hypot
 from typing import Any
 
 import numpy as np
+from matplotlib import patheffects
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
@@ -53,8 +54,9 @@ def linear_map(
     Returns
     -------
     list of Axes
-        Both on one scale, each with a quiver of the unit vectors. The second title says how many
-        times larger areas become: the determinant, negative where the plane is turned over.
+        Both on one scale, each with a quiver of the unit vectors, named e1 and e2. The second title
+        says how many times larger areas become: the determinant, negative where the plane is turned
+        over.
 
     Raises
     ------
@@ -103,6 +105,20 @@ def linear_map(
         panel.add_patch(Polygon(corners, facecolor=BLUE, alpha=2 * SHADE))
         wide = _canvas.ARROW | {"width": 0.018, "zorder": 5}
         panel.quiver([0, 0], [0, 0], *move, color=[BLUE, ORANGE], **wide)
+        side = 1 if np.linalg.det(move) >= 0 else -1  # of the first vector, on which is no square
+        for name, (x, y), turn in zip(("$e_1$", "$e_2$"), move.T, (-side, side), strict=True):
+            away = 9 * turn * np.array([-y, x]) / (hypot(x, y) or 1)
+            panel.annotate(
+                name if x or y else "",
+                (x / 2, y / 2),
+                tuple(away),
+                textcoords="offset points",
+                path_effects=[
+                    patheffects.withStroke(linewidth=2.5, foreground=panel.get_facecolor())
+                ],
+                zorder=6,
+                **CENTRED,
+            )
         x, y = (before @ move.T).T
         panel.scatter(
             x,
