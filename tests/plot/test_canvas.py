@@ -572,6 +572,38 @@ def test_many_names_leave_room_for_their_curves() -> None:
         assert box.y1 <= figure.bbox.y1
 
 
+NAMED_ABOVE: dict[str, Callable[[Axes], object]] = {
+    "waves": lambda ax: rw.plot.waves(TABLE[:, :2], ax=ax),
+    "wavelengths": lambda ax: rw.plot.wavelengths({"a": rw.frequencies.standard(8)}, ax=ax),
+    "scores": lambda ax: rw.plot.score_by_distance([1, 0], [1, 0], [0, 1], labels=["a"], ax=ax),
+    "scale_law": lambda ax: rw.plot.scale_law(rw.properties.scale_law([4, 8], seed=1), ax=ax),
+    "heatmap": lambda ax: rw.plot.heatmap([[1.0, np.nan]], ax=ax),
+}
+
+
+@pytest.mark.parametrize("place", ["left", "center", "right"])
+@pytest.mark.parametrize("layout", ["constrained", "none"])
+@pytest.mark.parametrize("name", NAMED_ABOVE)
+def test_a_title_that_is_set_later_lies_on_no_legend(name: str, layout: Any, place: Any) -> None:
+    figure = Figure(layout=layout)
+    ax = figure.add_subplot()
+    NAMED_ABOVE[name](ax)
+    figure.draw_without_rendering()
+    legend = ax.get_legend()
+    assert legend is not None
+    # Half a size of the font, as Matplotlib has it around a legend.
+    gap = legend.get_window_extent().y0 - ax.get_window_extent().y1
+    assert gap == pytest.approx(5 / 72 * figure.dpi, abs=1)
+    title = ax.set_title("a title\nof two lines", loc=place)
+    figure.draw_without_rendering()
+    box = legend.get_window_extent()
+    assert title.get_window_extent().y1 < box.y0
+    assert title.get_window_extent().y0 > ax.get_window_extent().y1
+    if layout == "constrained":
+        assert box.y1 <= figure.bbox.y1
+    pickle.dumps(figure)
+
+
 def test_a_curve_of_one_point_is_seen() -> None:
     for draw in (
         partial(rw.plot.position_kernel, [5], [3.0]),

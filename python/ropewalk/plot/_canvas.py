@@ -19,7 +19,9 @@ from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap, to_rgba_array
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 from matplotlib.text import Text
 from matplotlib.ticker import Formatter, MaxNLocator, ScalarFormatter
 from matplotlib.transforms import Bbox
@@ -394,15 +396,32 @@ def legend(
         figure, lines = ax.figure.figure, ceil(len(names) / columns)
         more = max(0, lines - MOST_LINES) * LINE * float(rcParams["font.size"]) / 72
         figure.set_figheight(figure.get_figheight() + more)
-    drawn = ax.legend(
-        curves,
-        [""] * len(curves),
-        loc="lower center",
-        bbox_to_anchor=(0.5, 1),
-        ncols=columns,
-        frameon=False,
-    )
-    for text, name in zip(drawn.get_texts(), names, strict=True):
+    legend_above(ax, curves, names, columns)
+
+
+class _AboveTitles(Legend):
+    """A legend above its Axes, and above titles that these are given later."""
+
+    def get_bbox_to_anchor(self) -> Bbox:
+        box = self.axes.bbox
+        titles = {child for child in self.axes.get_children() if isinstance(child, Text)}
+        titles -= {*self.axes.texts}
+        tops = [title.get_window_extent().y1 for title in titles if title.get_text()]
+        top = max([box.y1, *tops])
+        return Bbox([(box.x0, top), (box.x1, top)])
+
+
+def legend_above(
+    ax: Axes,
+    drawn: Sequence[Line2D | Patch],
+    names: Sequence[Words],
+    columns: int,
+    place: Literal["lower center", "lower right"] = "lower center",
+) -> None:
+    """Name what is drawn above the Axes and their title."""
+    legend = ax.legend(drawn, [""] * len(drawn), loc=place, ncols=columns, frameon=False)
+    legend.__class__ = _AboveTitles
+    for text, name in zip(legend.get_texts(), names, strict=True):
         text.set(**name)
 
 

@@ -172,10 +172,9 @@ def heatmap(
     ax.figure.colorbar(image, ax=ax, ticks=ticks, extend=extend)
     if hidden.any():
         patch = Patch(facecolor="none", **_maps.HATCHED)
-        drawn = ax.legend([patch], [""], loc="lower right", bbox_to_anchor=(1, 1), frameon=False)
         masked = np.isfinite(shown[hidden]).any()
         said = "masked or not finite" if masked else "no finite value"
-        drawn.get_texts()[0].set(**_canvas.words(said, lang))
+        _canvas.legend_above(ax, [patch], [_canvas.words(said, lang)], 1, "lower right")
     return ax
 
 
