@@ -5,6 +5,7 @@ import itertools
 import math
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import matplotlib as mpl
 import numpy as np
@@ -13,6 +14,7 @@ from matplotlib import font_manager
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.legend import Legend
 from matplotlib.text import Text
 from numpy.typing import NDArray
 from PIL import Image
@@ -60,8 +62,13 @@ def ticks(ax: Axes) -> tuple[list[str], list[str]]:
     return [label.get_text() for label in queries], [label.get_text() for label in keys]
 
 
+def legends_of(ax: Axes) -> list[Legend]:
+    """Legends of a figure and of its Axes."""
+    return ax.figure.findobj(Legend)
+
+
 def legend_of(ax: Axes) -> list[str]:
-    return [text.get_text() for legend in ax.figure.legends for text in legend.get_texts()]
+    return [text.get_text() for legend in legends_of(ax) for text in legend.get_texts()]
 
 
 # All of them
@@ -140,6 +147,38 @@ def test_masked_cells_are_the_hatched_background(draw: Drawing, style: str) -> N
     assert panel.patch.get_hatch()
     # Grey lines stand out from a white and from a black background.
     assert 0.1 < luminance(panel.patch.get_edgecolor()) < 0.5
+
+
+@pytest.mark.parametrize("layout", ["constrained", "none", None])
+@pytest.mark.parametrize("draw", DRAWINGS)
+def test_legends_lie_on_nothing(draw: Drawing, layout: Any) -> None:
+    """In a figure of its own, where there is no other layout, and twice in a figure of others."""
+    if layout is None:
+        drawn = [draw(tokens=WORDS[:3])]
+    else:
+        axes = Figure((12, 8), layout=layout).subplots(2, 4)
+        drawn = [draw(ax=row if draw is DRAWINGS[2] else row[1:2]) for row in axes]
+    figure = drawn[0][0].figure.figure
+    figure.draw_without_rendering()
+    legends = [legend.get_window_extent() for legend in legends_of(drawn[0][0])]
+    assert len(legends) == len(drawn)
+    texts = [text for text in figure.findobj(Text) if text.get_text() and text.get_visible()]
+    named = {text for legend in legends_of(drawn[0][0]) for text in legend.get_texts()}
+    boxes = [text.get_window_extent() for text in texts if text not in named]
+    boxes += [panel.get_window_extent() for panels in drawn for panel in panels]
+    for i, legend in enumerate(legends):
+        assert not any(legend.overlaps(box) for box in (*boxes, *legends[:i]))
+        assert legend.y0 >= 0
+        assert legend.y1 <= figure.bbox.y1
+
+
+def test_a_legend_is_that_of_axes_where_there_is_something_to_name() -> None:
+    maps = {"none": np.full((2, 2), 0.5), "some": np.eye(2)}
+    weights = rw.plot.attention_weights(maps, ax=new_axes(2))
+    stages = rw.plot.attention_stages(STAGES, ax=new_axes(4))
+    for panels in (weights, stages):
+        named = [panel.get_legend() is not None for panel in panels]
+        assert named == [False, True, False, False][: len(panels)]
 
 
 # Weights
@@ -402,7 +441,8 @@ def test_lines_part_the_cells_of_small_masks() -> None:
 
 def test_the_legend_has_the_colour_and_the_hatch_of_the_cells() -> None:
     (ax,) = rw.plot.attention_mask(MASK, ax=new_axes())
-    sees, masked = ax.figure.legends[0].get_patches()
+    (legend,) = legends_of(ax)
+    sees, masked = legend.get_patches()
     assert ax.images[0].to_rgba(1.0) == sees.get_facecolor()  # type: ignore[arg-type]
     assert masked.get_hatch() == ax.patch.get_hatch()
     assert not sees.get_hatch()

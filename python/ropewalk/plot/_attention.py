@@ -105,8 +105,9 @@ def attention_weights(
         image = _maps.draw(panel, values, values == 0, FROM_ZERO, colours)
         _label(panel, title, name, lang)
     _colour_bar(image, panels, max(_maps.box(values.shape) for _, values in maps))
-    if any((values == 0).any() for _, values in maps):
-        _maps.legend(panels, {"exactly 0": HATCHED}, lang)
+    hatched = [panel for panel, (_, values) in zip(panels, maps, strict=True) if not values.all()]
+    if hatched:
+        _maps.legend(hatched, {"exactly 0": HATCHED}, lang, alone=ax is None)
     return panels
 
 
@@ -209,7 +210,8 @@ def attention_stages(
         else:
             _label(panel, _canvas.words(stage, lang), names, lang)
     if masked.any():
-        _maps.legend(panels, {"masked": HATCHED}, lang)
+        biased = panels[list(maps).index("biased") :]
+        _maps.legend(biased, {"masked": HATCHED}, lang, alone=ax is None)
     return panels
 
 
@@ -282,7 +284,9 @@ def attention_mask(
             panel.hlines(np.arange(1, queries) - 0.5, -0.5, keys - 0.5, "0.8", linewidth=0.5)
             panel.vlines(np.arange(1, keys) - 0.5, -0.5, queries - 0.5, "0.8", linewidth=0.5)
         _label(panel, title, name, lang)
-    _maps.legend(panels, {"sees": {"facecolor": COLOURS[0]}, "masked": HATCHED}, lang)
+    _maps.legend(
+        panels, {"sees": {"facecolor": COLOURS[0]}, "masked": HATCHED}, lang, alone=ax is None
+    )
     return panels
 
 

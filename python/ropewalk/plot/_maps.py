@@ -195,17 +195,21 @@ def fit_title(panel: Axes) -> None:
     panel.title.set_fontsize(min(usual, max(LEGIBLE, width / (LETTER * max(letters, 1)))))
 
 
-def legend(panels: Sequence[Axes], kinds: Mapping[str, Words], lang: Lang) -> None:
-    """Name kinds of cells below the figure."""
-    drawn = panels[0].figure.legend(
-        [Patch(**{"facecolor": "none", **kind}) for kind in kinds.values()],
-        [""] * len(kinds),
-        loc="outside lower center",
-        ncols=len(kinds),
-        frameon=False,
+def legend(panels: Sequence[Axes], kinds: Mapping[str, Words], lang: Lang, *, alone: bool) -> None:
+    """Name kinds of cells of panels, below a new figure, and above the first of given Axes.
+
+    Only a layout, which new figures have, leaves room below, and other Axes may have other kinds.
+    """
+    drawn = [Patch(**{"facecolor": "none", **kind}) for kind in kinds.values()]
+    names = [_canvas.words(kind, lang) for kind in kinds]
+    if not alone:
+        _canvas.legend_above(panels[0], drawn, names, len(kinds))
+        return
+    below = panels[0].figure.legend(
+        drawn, [""] * len(kinds), loc="outside lower center", ncols=len(kinds), frameon=False
     )
-    for text, kind in zip(drawn.get_texts(), kinds, strict=True):
-        text.set(**_canvas.words(kind, lang))
+    for text, name in zip(below.get_texts(), names, strict=True):
+        text.set(**name)
 
 
 def reach(*arrays: NDArray[Any]) -> float:
