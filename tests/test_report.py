@@ -222,14 +222,35 @@ def test_entries_and_errata_and_figures_lead_to_each_other(page: Element) -> Non
 
 def test_pictures_are_the_files_that_were_written(run: Run, page: Element) -> None:
     embedded = {}
+    entries = rw.articles.ledger(lang=run.lang)
     for figure in page.all("figure"):
         (picture,) = figure.all("img")
         head, _, data = picture.attributes["src"].partition(";base64,")
         name = figure.attributes["id"].removeprefix("figure-")
         embedded[f"{name}.{head.removeprefix('data:image/')}"] = base64.b64decode(data)
-        assert picture.attributes["alt"]
+        assert picture.attributes["alt"] in {
+            entry.says for entry in entries if entry.figure == name
+        }
     written = [path for path in run.directory.iterdir() if path.suffix in {".png", ".gif"}]
     assert embedded == {path.name: path.read_bytes() for path in written}
+
+
+def test_a_picture_without_an_original_is_told_by_what_it_shows(tmp_path: Path) -> None:
+    picture = tmp_path / "picture.png"
+    Image.new("RGB", (2, 2)).save(picture)
+    entries = (
+        Entry("C000.1", "a claim", "", "wrong", figure="000_a"),
+        Entry("C000.2", "another", "", "wrong", figure="000_a"),
+        Entry("C000.3", "a claim", "", "wrong", figure="000_b"),
+        Entry("N000.1", "a concept", "", "reproduced", figure="000_b"),
+        Entry("N000.2", "a concept", "", "reproduced", figure="000_c"),
+        Entry("G000.1", "an original", "", "reproduced", figure="000_c"),
+    )
+    pictures = dict.fromkeys(["000_a", "000_b", "000_c"], picture)
+    page = WellFormed(Report(entries, pictures, (), "en").html()).root
+    told = [img.attributes["alt"] for img in page.all("img")]
+    assert told == ["a claim", "a concept", "an original"]
+    assert "In the article" not in page.anchors()["figure-000_a"].text()
 
 
 def test_the_page_names_nothing_outside_itself_and_runs_no_script(page: Element) -> None:

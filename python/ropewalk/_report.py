@@ -269,12 +269,14 @@ class Report:
         path = self.pictures[name]
         data = b64encode(path.read_bytes()).decode()
         shown = [entry for entry in self.entries if entry.figure == name]
-        says = next((entry.says for entry in shown if entry.kind == "G"), "")
+        kinds = {entry.kind: entry.says for entry in reversed(shown)}  # what the first of each says
+        says = kinds.get("G", "")
         original = f"{WORDS[self.lang]['original']} {self._text(says)}" if says else ""
         links = self._links(entry.id for entry in shown)
+        told = says or kinds.get("N") or next((entry.says for entry in shown), name)
+        picture = f'<img src="data:image/{path.suffix[1:]};base64,{data}" alt="{escape(told)}">'
         return (
-            f'<figure id="figure-{escape(name)}">'
-            f'<img src="data:image/{path.suffix[1:]};base64,{data}" alt="{escape(says or name)}">'
+            f'<figure id="figure-{escape(name)}">{picture}'
             f"<figcaption><strong>{escape(name)}</strong> {original} {links}"
             "</figcaption></figure>\n"
         )
