@@ -402,6 +402,22 @@ def test_a_browser_would_complain_of_a_picture_from_elsewhere(
     page.close()
 
 
+def test_what_moves_can_be_hidden_and_is_shown_on_paper(chromium: Browser, run: Run) -> None:
+    """As WCAG 2.2 asks of what moves by itself for longer than five seconds (2.2.2)."""
+    page = chromium.new_page()
+    opened(page, run.path)
+    animations = page.locator("img[src^='data:image/gif']")
+    assert animations.count() == len([*run.directory.glob("*.gif")])
+    for animation in animations.all():
+        page.emulate_media(media="print")
+        assert animation.is_visible()
+        page.emulate_media(media="screen")
+        animation.locator("xpath=..").locator("summary").click()
+        assert not animation.is_visible()
+    assert page.locator("details img[src^='data:image/png']").count() == 0
+    page.close()
+
+
 @pytest.mark.parametrize("width", [360, 1200])
 def test_nothing_is_wider_than_the_window(chromium: Browser, run: Run, width: int) -> None:
     page = chromium.new_page(viewport={"width": width, "height": 800})

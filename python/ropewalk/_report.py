@@ -40,6 +40,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "original": "In the article:",
         "exact": "exact",
         "not reproduced": "NOT REPRODUCED",
+        "hide": "Animation (can be closed)",
         "made": "Made by ropewalk",
     },
     "ja": {
@@ -62,6 +63,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "original": "記事の図:",
         "exact": "正確な値",
         "not reproduced": "再現できず",
+        "hide": "アニメーション (閉じられます)",
         "made": "作成: ropewalk",
     },
 }
@@ -129,6 +131,7 @@ img {
   display: block; width: 100%; height: auto; padding: 0.5rem;
   border: 1px solid var(--line); border-radius: 6px; background: #ffffff;
 }
+summary { color: var(--faint); font-size: 0.9rem; cursor: pointer; }
 figcaption { margin-top: 0.35rem; color: var(--faint); font-size: 0.9rem; }
 article {
   margin: 1.25rem 0; padding: 0.75rem 1rem;
@@ -160,7 +163,7 @@ footer { margin-top: 3rem; color: var(--faint); }
 }
 @media print {
   body { max-width: none; font-size: 10pt; }
-  nav { display: none; }
+  nav, summary { display: none; }
   section { break-before: page; }
   tr, figure, article { break-inside: avoid; }
   a { color: inherit; text-decoration: none; }
@@ -275,6 +278,9 @@ class Report:
         links = self._links(entry.id for entry in shown)
         told = says or kinds.get("N") or next((entry.says for entry in shown), name)
         picture = f'<img src="data:image/{path.suffix[1:]};base64,{data}" alt="{escape(told)}">'
+        if path.suffix == ".gif":
+            hide = WORDS[self.lang]["hide"]
+            picture = f"<details open><summary>{hide}</summary>{picture}</details>"
         return (
             f'<figure id="figure-{escape(name)}">{picture}'
             f"<figcaption><strong>{escape(name)}</strong> {original} {links}"
