@@ -110,13 +110,15 @@ def test_table_has_six_decimals(figures: dict[str, Figure]) -> None:
 
 
 def test_inner_products_of_animals_exceed_1_and_cosines_do_not(figures: dict[str, Figure]) -> None:
-    inner, cosine = (
-        np.asarray(ax.images[0].get_array()) for ax in figures["001_similarity"].axes[:2]
-    )
+    panels = figures["001_similarity"].axes[:3]
+    assert [panel.get_title() for panel in panels] == ["inner product", "cosine", "distance"]
+    inner, cosine, distance = (np.asarray(panel.images[0].get_array()) for panel in panels)
     expected = [[1.16, 1.14, 0.14], [1.14, 1.15, 0.08], [0.14, 0.08, 0.62]]
     np.testing.assert_allclose(inner, expected, rtol=1e-14)
     lengths = np.sqrt(np.diag(expected))
     np.testing.assert_allclose(cosine, expected / np.outer(lengths, lengths), rtol=1e-14)
+    squares = lengths[:, None] ** 2 + lengths**2 - 2 * np.array(expected)
+    np.testing.assert_allclose(distance**2, squares, rtol=0, atol=1e-14)
 
 
 def test_cross_attention_has_a_row_a_target_token(figures: dict[str, Figure]) -> None:

@@ -194,8 +194,9 @@ def _similarity(figure: Figure, lang: Lang) -> None:
     measures = {
         "inner product": similarity(first, VECTORS, measure="inner"),
         "cosine": similarity(first, VECTORS),
+        "distance": similarity(first, VECTORS, measure="euclidean"),
     }
-    for ax, (name, alike) in zip(figure.subplots(1, 2), measures.items(), strict=True):
+    for ax, (name, alike) in zip(figure.subplots(1, 3), measures.items(), strict=True):
         heatmap(alike, kind="matrix", rows=ANIMALS, columns=ANIMALS, ax=ax, lang=lang)
         ax.title.set(**_canvas.words(name, lang))
 

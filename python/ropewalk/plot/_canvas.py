@@ -106,6 +106,7 @@ JAPANESE = {
     "offset (tokens)": "位置の差 (トークン)",
     "inner product": "内積",
     "cosine": "コサイン類似度",
+    "distance": "距離",
     "sees": "見える",
     "masked": "マスク",
     "exactly 0": "ちょうど 0",
