@@ -8,6 +8,7 @@ import pytest
 from matplotlib import font_manager
 from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
+from matplotlib.legend import Legend
 from matplotlib.text import Text
 
 import ropewalk as rw
@@ -234,3 +235,20 @@ def test_outputs_lie_within_the_hull_of_the_values(figures: dict[str, Figure]) -
     drawn = [line.get_xydata() for line in right.lines if line.get_linestyle() == "None"]
     values, outputs = (np.asarray(points) for points in drawn)
     assert not rw.geometry.distance_to_hull(outputs, values).any()
+
+
+def test_the_counterexample_is_a_square_that_becomes_a_bow_tie(
+    figures: dict[str, Figure],
+) -> None:
+    names = [
+        [text.get_text() for text in legend.get_texts()]
+        for legend in figures["004_bow_tie"].findobj(Legend)
+    ]
+    # Two sides and two diagonals of the unit square.
+    assert names == [
+        ["values: perimeter 4, area 1", "outputs: perimeter 4, area 1"],
+        [
+            "values: perimeter 4, area 1",
+            f"outputs: perimeter {2 + 2 * math.sqrt(2):.2f}, area 0",
+        ],
+    ]

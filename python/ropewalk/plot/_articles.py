@@ -23,6 +23,7 @@ from ropewalk import (
     rotate,
     similarity,
     sinusoidal_encoding,
+    softmax,
 )
 from ropewalk._encodings import Order
 from ropewalk._options import Lang
@@ -344,6 +345,12 @@ def _polygon_contraction(figure: Figure, lang: Lang) -> None:
     _plane.polygon_contraction(tokens, outputs, ax=figure.subplots(1, 2), lang=lang)
 
 
+def _bow_tie(figure: Figure, lang: Lang) -> None:
+    square = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
+    exchange = softmax(10 * np.eye(4)[[0, 1, 3, 2]])  # two corners, or nearly
+    _plane.polygon_contraction(square, exchange @ square, ax=figure.subplots(1, 2), lang=lang)
+
+
 _FIGURES: Mapping[str, tuple[float, Callable[[Figure, Lang], None]]] = {
     "000_transformer": (6.0, _transformer),
     "000_clock_hands": (6.0, _clock_hands),
@@ -373,6 +380,7 @@ _FIGURES: Mapping[str, tuple[float, Callable[[Figure, Lang], None]]] = {
     "004_temperature": (3.0, _temperature),
     "004_scale_law": (3.2, _scale_law),
     "004_polygon_contraction": (3.8, _polygon_contraction),
+    "004_bow_tie": (3.8, _bow_tie),
 }
 
 _ANIMATIONS: Mapping[str, tuple[float, Callable[[Figure, Lang], FuncAnimation]]] = {
