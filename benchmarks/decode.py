@@ -57,8 +57,9 @@ def grouped_heads(bench: Bench) -> Iterator[Figure]:
 
 
 def half_caches(bench: Bench) -> Iterator[Figure]:
-    """Caches of half types, over float32 with the same keys."""
+    """Caches of half types, over float32 with the same keys, and against other libraries."""
     for dtype in bench.of(["bfloat16", "float16"], ["bfloat16", "float16"]):
+        found = rivals(bench.threads, dtype=dtype)
         for size in bench.of([4, 32, 256], [8]):
             query, both = cached(size)
             half = both.astype(dtype)
@@ -71,6 +72,7 @@ def half_caches(bench: Bench) -> Iterator[Figure]:
             yield bench.figure(
                 case,
                 call,
+                rivals=contenders(found, arrays, checked(arrays, 8 * unit(dtype))),
                 ourselves={"float32": wide},
                 limits=bench.limits.read(half),
             )

@@ -8,36 +8,35 @@ import numpy as np
 import ropewalk as rw
 from benchmarks.figures import Array, Figure
 from benchmarks.measure import Bench, check, rows, unit
+from benchmarks.pytorch import find_torch, tensor
 
 HEADS, DIM = 8, 128
 Merge = Callable[[], tuple[Array, Array]]
 
 
 def formula(outputs: Array, lses: Array) -> tuple[Array, Array]:
+    computed = np.result_type(outputs, np.float32)  # half types are slow in NumPy
     largest = lses.max(axis=0)
     weights = np.exp(lses - largest)
     total = weights.sum(axis=0)
-    shares = (weights / total).astype(outputs.dtype)[..., None]
-    output = outputs[0] * shares[0]
+    shares = (weights / total).astype(computed)[..., None]
+    output = outputs[0].astype(computed) * shares[0]
     for part, share in zip(outputs[1:], shares[1:], strict=True):
-        output += part * share
-    return output, largest + np.log(total)
+        output += part.astype(computed) * share
+    return output.astype(outputs.dtype), largest + np.log(total)
 
 
 def in_torch(outputs: Array, lses: Array) -> Merge | None:
-    try:
-        import torch
-    except ModuleNotFoundError:
+    torch = find_torch()
+    if torch is None:
         return None
-    bits = torch.from_numpy(outputs.view(f"i{outputs.itemsize}"))  # NumPy's bfloat16 is no other's
-    dtype = torch.bfloat16 if outputs.itemsize == 2 else torch.float32
-    parts, sums = bits.view(dtype), torch.from_numpy(lses)
+    parts, sums = tensor(outputs), tensor(lses)
+    bits = torch.int16 if outputs.itemsize == 2 else torch.int32  # NumPy knows no bfloat16
 
     def call() -> tuple[Array, Array]:
-        with torch.inference_mode():
-            merged = (parts * sums.softmax(0).to(dtype)[..., None]).sum(0)
-            found: Array = merged.view(bits.dtype).numpy()
-            return found.view(outputs.dtype), sums.logsumexp(0).numpy()
+        merged = (parts * sums.softmax(0).to(parts.dtype)[..., None]).sum(0)
+        found: Array = merged.view(bits).numpy()
+        return found.view(outputs.dtype), sums.logsumexp(0).numpy()
 
     return call
 

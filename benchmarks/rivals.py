@@ -8,6 +8,7 @@ import numpy as np
 
 from benchmarks import onnx
 from benchmarks.figures import Array, Call
+from benchmarks.pytorch import find_torch, tensor
 
 Attend = Callable[[Array, Array, Array, bool], Call | None]
 
@@ -65,33 +66,17 @@ def composed(query: Array, key: Array, value: Array, causal: bool) -> Call:
     return call
 
 
-def tensor(array: Array) -> Any:
-    """Return the memory of an array as a tensor of PyTorch."""
-    import torch
-
-    if array.dtype.name == "bfloat16":  # which PyTorch does not take from NumPy
-        return torch.from_numpy(array.view(np.uint16)).view(torch.bfloat16)
-    return torch.from_numpy(array)
-
-
 def torch_rival() -> Rival | None:
-    try:
-        import torch
-    except ModuleNotFoundError:
+    torch = find_torch()
+    if torch is None:
         return None
 
     def attend(query: Array, key: Array, value: Array, causal: bool) -> Call:
         tensors = [tensor(array)[None] for array in (query, key, value)]
         attention = torch.nn.functional.scaled_dot_product_attention
-        shared = len(key) < len(query)
+        return partial(attention, *tensors, is_causal=causal, enable_gqa=len(key) < len(query))
 
-        def call() -> object:
-            with torch.inference_mode():
-                return attention(*tensors, is_causal=causal, enable_gqa=shared)
-
-        return call
-
-    def heads_first(result: torch.Tensor) -> Array:
+    def heads_first(result: Any) -> Array:
         return np.asarray(result.float() if result.dtype == torch.bfloat16 else result)
 
     return Rival(attend, heads_first)
@@ -114,7 +99,7 @@ def jax_rival() -> Rival | None:
 def rivals(threads: int, *, dtype: str = "float32") -> Mapping[str, Rival]:
     """Return those that are installed and take this dtype."""
     found: dict[str, Rival | None] = {}
-    if dtype != "bfloat16":
+    if dtype in ("float32", "float64"):  # half types take NumPy many times as long
         found["NumPy"] = Rival(composed, np.asarray)
     found["PyTorch"] = torch_rival()
     if dtype == "float32":

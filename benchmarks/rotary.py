@@ -11,7 +11,7 @@ import ropewalk as rw
 from benchmarks.figures import Array, Call, Case, Figure
 from benchmarks.measure import Bench, Limit, check, rows, unit
 from benchmarks.onnx import onnx_call
-from benchmarks.rivals import tensor
+from benchmarks.pytorch import find_torch, tensor
 from ropewalk._options import Pairing
 
 DIM = 128
@@ -62,8 +62,9 @@ def turning_into(out: Array, x: Array, pairing: Pairing, threads: int) -> dict[s
     found: dict[str, Call] = {}
     if x.dtype == np.float32:  # half types take NumPy many times as long
         found["NumPy"] = partial(turn_into, out, x, *tables, pairing)
-    if find_spec("torch"):
-        found["PyTorch"] = partial(torch_turn, *map(tensor, (out, x, *tables)), pairing)
+    if find_torch():
+        given: list[Any] = [*map(tensor, (out, x, *tables)), pairing]
+        found["PyTorch"] = partial(turn_into, *given)
     if x.dtype == np.float32 and out is not x:
         onnx = onnx_rotation(x, *tables, pairing, threads, out)
         found |= {"ONNX Runtime": onnx} if onnx else {}
@@ -74,13 +75,6 @@ def turning_into(out: Array, x: Array, pairing: Pairing, threads: int) -> dict[s
         call()
         check_rows(before, out, pairing)
     return found
-
-
-def torch_turn(*given: Any) -> None:
-    import torch
-
-    with torch.inference_mode():
-        turn_into(*given)
 
 
 def rotary(bench: Bench) -> Iterator[Figure]:
@@ -135,25 +129,21 @@ def formula(x: Array, cosines: Array, sines: Array, pairing: Pairing) -> Array:
 
 def torch_rotation(x: Array, cosines: Array, sines: Array, pairing: Pairing) -> Call | None:
     """Rotate halves as transformers does, neighbours as the first code of Llama did."""
-    try:
-        import torch
-    except ModuleNotFoundError:
+    torch = find_torch()
+    if torch is None:
         return None
-    data = torch.from_numpy(x)
-    c = torch.from_numpy(np.concatenate([cosines, cosines], axis=-1))
-    s = torch.from_numpy(np.concatenate([sines, sines], axis=-1))
-    phases = torch.complex(torch.from_numpy(cosines), torch.from_numpy(sines))
+    data = tensor(x)
+    c, s = (tensor(np.concatenate([table, table], axis=-1)) for table in (cosines, sines))
+    phases = torch.complex(tensor(cosines), tensor(sines))
     half = x.shape[-1] // 2
 
     def halves() -> object:
-        with torch.inference_mode():
-            turned = torch.cat((-data[..., half:], data[..., :half]), dim=-1)
-            return data * c + turned * s
+        turned = torch.cat((-data[..., half:], data[..., :half]), dim=-1)
+        return data * c + turned * s
 
     def neighbours() -> object:
-        with torch.inference_mode():
-            numbers = torch.view_as_complex(data.reshape(*x.shape[:-1], half, 2))
-            return torch.view_as_real(numbers * phases).flatten(-2)
+        numbers = torch.view_as_complex(data.reshape(*x.shape[:-1], half, 2))
+        return torch.view_as_real(numbers * phases).flatten(-2)
 
     return halves if pairing == "half" else neighbours
 

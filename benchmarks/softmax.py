@@ -11,6 +11,7 @@ import ropewalk as rw
 from benchmarks.figures import Array, Call, Figure
 from benchmarks.measure import Bench, check, rows, unit
 from benchmarks.onnx import onnx_call
+from benchmarks.pytorch import find_torch, tensor
 
 SHARE = 4e-6  # error of a weight of the largest weight
 
@@ -23,16 +24,10 @@ def formula(x: Array, out: Array | None = None) -> Array:
 
 
 def torch_softmax(x: Array, out: Array) -> Call | None:
-    try:
-        import torch
-    except ModuleNotFoundError:
+    torch = find_torch()
+    if torch is None:
         return None
-    data, result = torch.from_numpy(x), torch.from_numpy(out)
-
-    def call() -> object:
-        with torch.inference_mode():
-            return torch.softmax(data, dim=-1, out=result)
-
+    call: Call = partial(torch.softmax, tensor(x), dim=-1, out=tensor(out))
     return call
 
 
@@ -101,18 +96,14 @@ def in_numpy(function: str, x: Array, axis: int, mask: Array | None) -> Array:
 
 
 def in_torch(function: str, x: Array, axis: int, mask: Array | None) -> Call | None:
-    try:
-        import torch
-    except ModuleNotFoundError:
+    torch = find_torch()
+    if torch is None:
         return None
-    half = torch.bfloat16 if x.dtype.name == "bfloat16" else torch.float16
-    data = torch.from_numpy(x) if x.itemsize > 2 else torch.from_numpy(x.view("i2")).view(half)
-    hidden = None if mask is None else torch.from_numpy(~mask)
+    data, hidden = tensor(x), None if mask is None else tensor(~mask)
 
     def call() -> object:
-        with torch.inference_mode():
-            shown = data if hidden is None else data.masked_fill(hidden, -float("inf"))
-            return getattr(torch, function)(shown, dim=axis)
+        shown = data if hidden is None else data.masked_fill(hidden, -float("inf"))
+        return getattr(torch, function)(shown, dim=axis)
 
     return call
 

@@ -8,6 +8,7 @@ import numpy as np
 import ropewalk as rw
 from benchmarks.figures import Array, Call, Figure
 from benchmarks.measure import Bench, Limit, check, unit
+from benchmarks.pytorch import find_torch, tensor
 
 # Type, MiB and width of tables that are filled over and over.
 SHAPES: list[tuple[str, float, int]] = [
@@ -36,11 +37,10 @@ def formula(positions: Array, dim: int, angles: str, dtype: str) -> Array:
 
 def torch_formula(positions: Array, dim: int, dtype: str) -> Call | None:
     """Write the formula as PyTorch's tutorial does."""
-    try:
-        import torch
-    except ModuleNotFoundError:
+    torch = find_torch()
+    if torch is None:
         return None
-    position, kind = torch.from_numpy(positions).unsqueeze(1), getattr(torch, dtype)
+    position, kind = tensor(positions).unsqueeze(1), getattr(torch, dtype)
 
     def call() -> object:
         exponents = torch.arange(0, dim, 2, dtype=kind) * (-np.log(10000.0) / dim)

@@ -28,6 +28,7 @@ LEADS = {  # parts of whose cases others are timed too
     "models": "attention of models",
     "decode": "one query a head",
     "grouped": "2 to 32 query heads a key head",
+    "half-caches": "one query a head, half types",
     "short-heads": "1,024 short heads",
     "merging": "parts of attention, merged",
     "softmax": "softmax",
