@@ -20,10 +20,10 @@ def formula(outputs: Array, lses: Array) -> tuple[Array, Array]:
     weights = np.exp(lses - largest)
     total = weights.sum(axis=0)
     shares = (weights / total).astype(computed)[..., None]
-    output = outputs[0].astype(computed) * shares[0]
+    output = outputs[0].astype(computed, copy=False) * shares[0]
     for part, share in zip(outputs[1:], shares[1:], strict=True):
-        output += part.astype(computed) * share
-    return output.astype(outputs.dtype), largest + np.log(total)
+        output += part.astype(computed, copy=False) * share
+    return output.astype(outputs.dtype, copy=False), largest + np.log(total)
 
 
 def in_torch(outputs: Array, lses: Array) -> Merge | None:

@@ -237,13 +237,6 @@ def test_a_parameter_that_is_not_understood_is_named(kind: str, key: str) -> Non
         ("use_rope", False),
         ("use_rope_layers", [1, 0]),
         ("rope_local_base_freq", 10000.0),
-        ("global_rope_theta", 1e6),
-        ("swa_rope_theta", 1e4),
-        ("use_rotary", False),
-        ("use_mrope", True),
-        ("no_rope", True),
-        ("use_xpos", True),
-        ("xpos_base", 512),
         ("mrope_section", [4, 2, 2]),
         ("mrope_section", np.ones(3)),
     ],
@@ -255,6 +248,45 @@ def test_a_key_about_the_rotation_that_is_not_read_is_named(key: str, value: Any
         refused(config, f"{key} is not understood, got ")
 
 
+OTHER = LLAMA | {"model_type": "my_llama", "rope_interleave": False, "rope_theta": 1e4}
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("rope_local_base_freq", 10000.0),
+        ("global_rope_theta", 1e6),
+        ("swa_rope_theta", 1e4),
+        ("use_rotary", False),
+        ("use_mrope", True),
+        ("no_rope", True),
+        ("use_xpos", True),
+        ("xpos_base", 512),
+    ],
+    ids=str,
+)
+def test_what_may_be_about_the_rotation_is_named_in_a_family_that_nobody_knows(
+    key: str, value: Any
+) -> None:
+    refused(OTHER | {key: value}, f"{key} is not understood, got ")
+
+
+@pytest.mark.parametrize(
+    ("family", "key", "value"),
+    [
+        ("hunyuan_v1_dense", "use_rotary_pos_emb", True),
+        ("bamba", "attn_rotary_emb", 64),
+        ("minimax_m2", "swa_rope_theta", -1.0),
+        ("llama", "global_rope_theta", None),
+    ],
+)
+def test_what_the_code_of_a_family_does_not_read_is_passed_over(
+    family: str, key: str, value: Any
+) -> None:
+    config = LLAMA | {"model_type": family, "rope_theta": 1e4}
+    assert rw.rotary_from_config(config | {key: value}) == rw.rotary_from_config(config)
+
+
 @pytest.mark.parametrize(
     "given",
     [
@@ -262,13 +294,14 @@ def test_a_key_about_the_rotation_that_is_not_read_is_named(key: str, value: Any
         {"use_rope": True, "use_rope_layers": [], "use_dynamic_ntk": False},
         {"rotary_emb_interleaved": False, "rotary_emb_scale_base": None},
         {"no_rope_layers": [1, 0], "no_rope_layer_interval": 4},
-        {"use_rotary_embeddings": True, "use_mrope": False, "global_rope_theta": None},
-        {"indexer_rope_interleave": True},
     ],
     ids=str,
 )
 def test_keys_about_the_rotation_may_say_nothing(given: dict[str, Any]) -> None:
     assert rw.rotary_from_config(LLAMA | given) == rw.rotary_from_config(LLAMA)
+    of_another = {"use_rotary_embeddings": True, "use_mrope": False, "global_rope_theta": None}
+    for config in (OTHER | given, OTHER | of_another, OTHER | {"indexer_rope_interleave": True}):
+        assert rw.rotary_from_config(config) == rw.rotary_from_config(OTHER)
 
 
 @pytest.mark.parametrize("key", ["short_factor", "long_factor"])

@@ -10,6 +10,7 @@
 #include "plans/arithmetic.hpp"
 #include "plans/memory.hpp"
 #include "plans/pool.hpp"
+#include "plans/team.hpp"
 #include "targets/dispatch.hpp"
 
 namespace py = pybind11;
@@ -104,9 +105,9 @@ std::optional<ComputedIn> precision_of(const py::handle& name) {
 }
 
 void attend_unlocked(const Attention& a, int threads) {
-    // A logit takes some steps, and sixteen of its products one.
-    const std::int64_t logits = times(product(a.leading), times(a.queries, a.keys));
-    run_unlocked(times(logits, 4 + (a.dim + a.value_dim) / 16),
+    // A logit takes some steps, and sixteen of its products one; and so does what is written.
+    const std::int64_t queries = times(product(a.leading), a.queries);
+    run_unlocked(times(queries, times(a.keys + 1, 4 + (a.dim + a.value_dim) / 16)),
                  [&] { attend(*chosen_kernels, a, threads); });
 }
 
@@ -202,8 +203,9 @@ py::array bias_in_float32(const py::array& bias, int threads) {
             kernels_in<float>(*chosen_kernels)
                 .read[static_cast<std::size_t>(type)](some, count, to + first);
     };
+    const Team team(4.0 * static_cast<double>(bias.size()), threads);
     run_unlocked(bias.size(),
-                 [&] { run_tasks(ceil_div(bias.size(), share), threads, Task(convert)); });
+                 [&] { run_tasks(ceil_div(bias.size(), share), team.threads(), Task(convert)); });
     return result;
 }
 

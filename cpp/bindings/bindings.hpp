@@ -88,8 +88,9 @@ bool overlaps_itself(const pybind11::array& array);
 void take_lock(PyThreadState* state);
 
 // Steps of a call, of about a nanosecond, that take far less than to give the interpreter's lock to
-// another thread and to wait for it: five milliseconds, where that runs Python.
-inline constexpr std::int64_t few_steps = 1 << 14;
+// another thread and to wait for it: five milliseconds, where that runs Python. Fewer than what
+// other threads share in.
+inline constexpr std::int64_t few_steps = (1 << 14) - 1;
 
 // Runs in our arithmetic, and without the interpreter's lock but for few steps; raises what a
 // signal raised meanwhile. No destructor takes the lock again.

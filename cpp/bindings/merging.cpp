@@ -16,7 +16,8 @@ void merge_unlocked(const Parts& parts, py::array& output, py::array& lse, int t
     void* const to = output.mutable_data();
     auto* const sums = static_cast<double*>(lse.mutable_data());
     const auto all = static_cast<std::int64_t>(parts.outputs.size());
-    run_unlocked(times(all, output.size()),
+    const std::int64_t width = std::max<std::int64_t>(parts.dim, 16); // of what a row takes
+    run_unlocked(times(all, times(parts.rows, width)),
                  [&] { merge(*chosen_kernels, parts, to, sums, threads); });
 }
 

@@ -57,7 +57,7 @@ void rotate_unlocked(const Frequencies& frequencies, const Positions& rows, doub
                      bool inverse, const RotaryData& data, std::int64_t size, bool streamed,
                      int threads) {
     const Direction direction = inverse ? Direction::backwards : Direction::forwards;
-    run_unlocked(size, [&] {
+    run_unlocked(times(size, rows.axes), [&] {
         rotate(*chosen_kernels, frequencies, rows, factor, direction, data, stores_of(streamed),
                threads);
     });

@@ -90,7 +90,7 @@ void logsumexp_arrays(const py::array& x, py::array& out, const py::object& mask
     require_type<double>(out);
     check_out(out, product(s.leading));
     auto* const logs = static_cast<double*>(out.mutable_data());
-    run_unlocked(x.size(), [&] { logsumexp(*chosen_kernels, s, logs, threads); });
+    run_unlocked(x.size() + out.size(), [&] { logsumexp(*chosen_kernels, s, logs, threads); });
 }
 
 // As softmax_plainly, of float64 and float32.

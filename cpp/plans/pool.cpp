@@ -396,7 +396,7 @@ void Interruption::look() {
     stopped_.store(signalled(), std::memory_order_relaxed);
     // To ask takes milliseconds where another thread runs Python, more where one keeps the lock.
     const Clock::time_point answered = Clock::now();
-    next_ = std::max(next_, answered + 20 * (answered - now));
+    next_ = std::max(next_, answered + std::min<Clock::duration>(20 * (answered - now), longest));
 }
 
 void run_tasks(std::int64_t count, int threads, Task task, Interruption& interruption,

@@ -25,7 +25,7 @@ class Interruption {
 
     // Set before any call; null asks nothing. Runs on the calling thread, worker 0.
     inline static bool (*signalled)() = nullptr;
-    static constexpr std::chrono::milliseconds interval{50};
+    static constexpr std::chrono::milliseconds interval{50}, longest{500};
 
   private:
     using Clock = std::chrono::steady_clock;

@@ -218,8 +218,8 @@ def integers_of_any_size(name: str, values: object, what: str) -> NDArray[Any]:
     array = converted_integers(name, values, what)
     if array.dtype.kind in "iu":
         return array
-    of_objects = array.dtype.kind != "O" or hasattr(values, "dtype")
-    if of_objects or not all(type(x) is int for x in array.flat):
+    given_as_array = hasattr(values, "dtype")  # of objects it may hold anything
+    if array.dtype.kind != "O" or given_as_array or not all(type(x) is int for x in array.flat):
         msg = f"{name} must be integers, got dtype {array.dtype}"
         raise TypeError(msg)
     return array

@@ -112,15 +112,17 @@ _OF_ANY_KIND = {
     *("mrope_section", "mrope_interleaved", "interleaved"),
     *("llama_4_scaling_beta", _LONGEST),
 }
-# Keys about the rotation, and those of them that are read, here or among the layers, or are no part
-# of the rotation of queries and keys: RoFormer turns its values as well, some layers do not rotate,
-# and what chooses keys for sparse attention has heads of its own.
-_ABOUT_ROTATION = re.compile("(^|_)(m?rope|rotary|xpos|dynamic_ntk)")
+# Keys about the rotation, and those that may be about it in a family whose code nobody has read.
+_ABOUT_ROTATION = re.compile("m?rope|rotary|use_rope|use_dynamic_ntk")
+_MAYBE_ABOUT_ROTATION = re.compile("(^|_)(m?rope|rotary|xpos)")
+# Those of them that are read, here or among the layers, or are no part of the rotation of queries
+# and keys: RoFormer turns its values as well, some layers do not rotate, and what chooses keys for
+# sparse attention has heads of its own.
 _READ = {*ROPE, *BASE, *_FRACTION, *LISTS, "rotary_dim", "rope_interleave", "qk_rope_head_dim"}
 _READ |= {"rope_scaling_layers", "rotary_value", "no_rope_layers", "no_rope_layer_interval"}
 _READ |= {"indexer_rope_interleave"}
 # All others must not say anything: be null, false or an empty list, but for these, which say yes.
-_ROTATES = ("rotary", "use_rope", "use_rotary", "use_rotary_embeddings")
+_ROTATES = ("rotary", "use_rope", "use_rotary", "use_rotary_embeddings", "use_rotary_pos_emb")
 
 
 def rotary_from_config(
@@ -306,14 +308,16 @@ def _text_and_family(config: Any) -> tuple[Mapping[str, Any], dict[str, Any]]:
             "a key rope_interleave, true or false, can say it"
         )
         raise ValueError(msg)
-    _refuse_unread(text, {*_READ, *family.get("base_keys", {}).values()})
+    _refuse_unread(text, family)
     return text, family
 
 
-def _refuse_unread(text: Mapping[str, Any], read: set[str]) -> None:
+def _refuse_unread(text: Mapping[str, Any], family: dict[str, Any]) -> None:
     """Refuse keys about the rotation that nothing reads, where they say something."""
+    about = _ABOUT_ROTATION.match if family["known"] else _MAYBE_ABOUT_ROTATION.search
+    read = {*_READ, *family.get("base_keys", {}).values()}
     for key, value in text.items():
-        if key not in read and _ABOUT_ROTATION.search(str(key)):
+        if key not in read and about(str(key)):
             empty = value is None or (isinstance(value, list) and not value)
             if not empty and value is not (key in _ROTATES):
                 msg = f"{key} is not understood, got {_options.shown(value)}"
@@ -385,7 +389,7 @@ def _own_head(text: Mapping[str, Any], of_layer: str, layer_type: str | None) ->
         return {}
     own, names = single_layers(text), layer_types(text)
     for key, value in (said for layer in own.values() for said in layer.items()):
-        if value is not None and (key in _READ or _ABOUT_ROTATION.search(str(key))):
+        if value is not None and (key in _READ or _ABOUT_ROTATION.match(str(key))):
             found = _options.shown(value)
             msg = (
                 f"{key} is not understood in per_layer_config, which may say head_dim, got {found}"

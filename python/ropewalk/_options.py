@@ -34,7 +34,7 @@ _NO_NUMBERS = (*_BOOLEANS, np.timedelta64)  # which are integers to Python and t
 def integer(name: str, value: object) -> int:
     """Return `value` as an int; anything that is no integer, as True is none, raises TypeError."""
     try:
-        # What is masked would be an index.
+        # A masked integer would pass as the number under its mask.
         if isinstance(value, _BOOLEANS) or hasattr(value, "mask"):
             raise TypeError
         number = operator.index(value)  # type: ignore[arg-type]

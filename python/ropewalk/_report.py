@@ -163,7 +163,7 @@ footer { margin-top: 3rem; color: var(--faint); }
 }
 @media print {
   body { max-width: none; font-size: 10pt; }
-  nav, summary { display: none; }
+  nav, details[open] > summary { display: none; }
   section { break-before: page; }
   tr, figure, article { break-inside: avoid; }
   a { color: inherit; text-decoration: none; }

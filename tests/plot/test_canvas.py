@@ -604,6 +604,17 @@ def test_a_title_that_is_set_later_lies_on_no_legend(name: str, layout: Any, pla
     pickle.dumps(figure)
 
 
+def test_a_legend_goes_where_it_is_moved() -> None:
+    ax = rw.plot.waves(TABLE)
+    legend = ax.get_legend()
+    assert legend is not None
+    legend.set_bbox_to_anchor((1, 0.5))
+    ax.figure.draw_without_rendering()  # type: ignore[union-attr]
+    anchor = legend.get_bbox_to_anchor()
+    assert anchor.x0 == pytest.approx(ax.bbox.x1)
+    assert anchor.y0 == pytest.approx((ax.bbox.y0 + ax.bbox.y1) / 2)
+
+
 def test_a_curve_of_one_point_is_seen() -> None:
     for draw in (
         partial(rw.plot.position_kernel, [5], [3.0]),

@@ -118,11 +118,13 @@ def test_heatmap_refuses_uneven_positions(ax: Axes, positions: list[float], step
         rw.plot.heatmap(rw.sinusoidal_encoding(positions, 4), positions=positions, ax=ax)
 
 
-@pytest.mark.parametrize("step", [1e-9, 0.1, -1 / 3])
-def test_heatmap_takes_steps_that_are_even_but_for_rounding(ax: Axes, step: float) -> None:
-    rw.plot.heatmap(np.ones((100, 2)), positions=step * np.arange(7, 107), ax=ax)
+@pytest.mark.parametrize(("zero", "step"), [(0, 1e-9), (0, 0.1), (0, -1 / 3), (1e7, 1e-4)])
+def test_heatmap_takes_steps_that_are_even_but_for_rounding(
+    ax: Axes, zero: float, step: float
+) -> None:
+    rw.plot.heatmap(np.ones((100, 2)), positions=zero + step * np.arange(7, 107), ax=ax)
     left, right = ax.get_xlim()
-    assert (left, right) == pytest.approx((6.5 * step, 106.5 * step), rel=1e-14)
+    assert (left, right) == pytest.approx((zero + 6.5 * step, zero + 106.5 * step), rel=1e-14)
 
 
 def shown(ax: Axes) -> NDArray[np.float64]:

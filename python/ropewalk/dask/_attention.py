@@ -301,13 +301,13 @@ def _attended(
     if offset is None:
         offset = np.zeros((), np.int64)
     others = False, offset, window, key_lengths, scale, softcap, precision
-    problem = Problem((query, key, value), mask, bias, slopes, sinks, others)
-    # That of the whole is in the range of offsets, and that of a part may lie beyond it.
-    offset = cast("NDArray[np.int64]", problem.offset)
-    problem.offset = np.asarray(offset + (int(first_query[0]) - begin))
-    output, _ = problem.empty_output(None)
-    lse = problem.empty_lse()
     with rw.num_threads(1):
+        problem = Problem((query, key, value), mask, bias, slopes, sinks, others)
+        # That of the whole is in the range of offsets, and that of a part may lie beyond it.
+        offset = cast("NDArray[np.int64]", problem.offset)
+        problem.offset = np.asarray(offset + (int(first_query[0]) - begin))
+        output, _ = problem.empty_output(None)
+        lse = problem.empty_lse()
         problem.attend(output=output, lse=lse)
     return _part(output, lse)[..., None, None, None]
 

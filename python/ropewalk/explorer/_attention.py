@@ -130,7 +130,7 @@ class AttentionView(View):
         """Compute all stages of all heads anew, and draw the one that is shown."""
         self._maps = self._computed()
         self._reaches = {
-            stage: _reach(values, np.inf if stage == "output" else VANISHING)
+            stage: _reach(values, VANISHING if stage == "biased" else np.inf)
             for stage, values in self._maps.items()
         }
         with self.hold_sync():  # both arrive together
@@ -276,9 +276,10 @@ def attention(
     1e-6 to 1e6, makes softmax(logits / T). The page gets float32, or float64 where a number is
     beyond it.
 
-    Colours of a stage reach as far as its largest size. Scores that lie more than 746 below the
-    largest, where a weight beside it is 0 in float64, do not count and have the last colour: so a
-    bias that hides as a mask does, of -1e4 or the least number of a type, leaves colours to others.
+    Colours of a stage reach as far as its largest size. Biased scores that lie more than 746 below
+    the largest of all do not count, and have the last colour: beside it their weight would be 0 in
+    float64. So a bias that hides as a mask does, of -1e4 or the least number of a type, leaves
+    colours to others.
 
     References
     ----------

@@ -72,7 +72,7 @@ class EncodingView(View):
         return {name: getattr(self, name) for name in CONTROLS}
 
     def _redraw(self, _change: object) -> None:
-        """Draw, or put all controls back, as where they do not suit each other."""
+        """Draw; where that fails, put all controls back."""
         if self._controls() == self._drawn:  # they were put back, or changed together
             return
         try:

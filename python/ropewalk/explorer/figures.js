@@ -123,7 +123,7 @@ function reduced(matrix, most, centred) {
           largest = Math.max(largest, value); // NaN where one of them is
           if (value === -Infinity) continue;
           seen++;
-          mean += (value - mean) / seen; // a sum could be infinite
+          mean += value / seen - mean / seen; // a sum, or a difference, could be infinite
         }
       }
       values[i * across + j] = centred && seen ? mean : largest;

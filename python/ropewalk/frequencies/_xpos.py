@@ -120,16 +120,19 @@ def xpos_scales(
     return scales
 
 
-@lru_cache(maxsize=16)  # a hundred digits of a logarithm cost more than a row of the result
+@lru_cache(maxsize=4)  # a hundred digits of a logarithm cost more than a row of the result
 def _rates(dim: int, scale_base: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the logarithm of each pair's scale a position in two parts, which nobody changes."""
+    """Return the logarithm of each pair's scale a position in two parts."""
     with localcontext(DIGITS):
         rates = [
             (Decimal(10 * pair + 2 * dim) / (7 * dim)).ln() / Decimal(scale_base)
             for pair in range(dim // 2)
         ]
         rate = np.array([float(r) for r in rates])
-        return rate, np.array([float(r - Decimal(float(r))) for r in rates])
+        rest = np.array([float(r - Decimal(float(r))) for r in rates])
+    for array in (rate, rest):
+        array.setflags(write=False)
+    return rate, rest
 
 
 def _sum(a: NDArray[np.float64], b: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -24,7 +24,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.text import Text
 from matplotlib.ticker import Formatter, MaxNLocator, ScalarFormatter
-from matplotlib.transforms import Bbox
+from matplotlib.transforms import Bbox, BboxBase
 from numpy.typing import ArrayLike, NDArray
 
 from ropewalk import _arrays, _options
@@ -401,9 +401,20 @@ def legend(
 
 
 class _AboveTitles(Legend):
-    """A legend above its Axes, and above titles that these are given later."""
+    """A legend above its Axes, and above titles that these are given later.
 
-    def get_bbox_to_anchor(self) -> Bbox:
+    It is an ordinary one once it has been moved.
+    """
+
+    moved = False
+
+    def set_bbox_to_anchor(self, *place: Any) -> None:
+        self.moved = True
+        super().set_bbox_to_anchor(*place)
+
+    def get_bbox_to_anchor(self) -> BboxBase:
+        if self.moved:
+            return super().get_bbox_to_anchor()
         box = self.axes.bbox
         titles = {child for child in self.axes.get_children() if isinstance(child, Text)}
         titles -= {*self.axes.texts}

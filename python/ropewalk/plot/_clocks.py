@@ -40,7 +40,8 @@ def clock_hands(
     Hands point at (cos, sin), although the sine is stored first: they start at the right and turn
     counterclockwise, as angles do. In the order sin-cos they point at what is stored: they start at
     the top and turn clockwise, the mirror image. Positions whose hands lie together share a label,
-    and where a label has no room it is left out. What is not finite has neither hand nor label.
+    and where a label has no room it is left out. What is not finite has neither a hand nor a
+    label of its own.
 
     Parameters
     ----------

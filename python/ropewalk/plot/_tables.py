@@ -304,7 +304,8 @@ def _evenly_spaced(positions: ArrayLike | range | None, rows: int) -> NDArray[np
     """Return the positions of so many rows."""
     at = _canvas.rows(np.zeros((rows, 1)), positions)[1]
     steps = np.diff(at)
-    odd = np.flatnonzero((steps == 0) | ~np.isclose(steps, steps[:1], atol=0))
+    rounding = 2 * np.spacing(np.abs(at).max(initial=0))
+    odd = np.flatnonzero((steps == 0) | ~np.isclose(steps, steps[:1], atol=rounding))
     if odd.size:
         before, after = at[odd[0] : odd[0] + 2]
         step = f"{after - before:g} from {before:.15g} to {after:.15g}"

@@ -315,7 +315,8 @@ PROPERTIES = (
         lambda share: share == 0,
         {
             "en": "share of steps away from a position at which the inner product with it rises; 0",
-            "ja": "ある位置から 1 歩ずつ遠ざかるとき、内積が増える歩の割合。0 なら成り立つ",
+            "ja": "ある位置から 1 歩ずつ遠ざかるとき、その位置との内積が増える歩の割合。"
+            "0 なら成り立つ",
         },
         {
             "ALiBi": {
