@@ -246,16 +246,42 @@ def test_stores_that_pass_the_cache_by_write_the_same_bits(
 
 
 @pytest.mark.usefixtures("streaming")
+@pytest.mark.parametrize("rotary_dim", [DIM, 12])
+@pairings
 @layouts
 @dtypes
-def test_stores_that_pass_the_cache_by_take_any_strides(dtype: str, layout: str) -> None:
+def test_stores_that_pass_the_cache_by_take_any_strides(
+    dtype: str, layout: str, pairing: Pairing, rotary_dim: int
+) -> None:
     x = rows((3, LENGTH, DIM), dtype)
-    expected = turned_in_place(x)
-    lying, out = LAYOUTS[layout](x), LAYOUTS[layout](np.zeros_like(x))
-    rw.rotate(lying, out=out)
-    assert_same_bits(out, expected)
-    rw.rotate(lying, out=lying)
+    options: dict[str, Any] = {"pairing": pairing, "rotary_dim": rotary_dim}
+    expected = turned_in_place(x, **options)
+    for lie in (LAYOUTS[layout], np.array):
+        lying, out = LAYOUTS[layout](x), lie(np.zeros_like(x))
+        rw.rotate(lying, **options, out=out)
+        assert_same_bits(out, expected)
+    rw.rotate(lying, **options, out=lying)
     assert_same_bits(lying, expected)
+
+
+@pytest.mark.usefixtures("streaming")
+@pytest.mark.parametrize("moving", [0, 1, 16, 19])
+@dtypes
+@pairings
+def test_stores_that_pass_the_cache_by_copy_pairs_that_stand_still(
+    pairing: Pairing, dtype: str, moving: int
+) -> None:
+    radians = np.zeros(40)
+    radians[:moving] = 0.3
+    x = rows((3, LENGTH, 80), dtype)
+    for data in (x, x[:1, :1], x[0, :1]):
+        options: dict[str, Any] = {
+            "pairing": pairing,
+            "frequencies": rw.frequencies.from_radians(radians),
+        }
+        out = np.full_like(data, 7)
+        rw.rotate(data, **options, out=out)
+        assert_same_bits(out, turned_in_place(data, **options))
 
 
 @pytest.mark.usefixtures("streaming")

@@ -357,6 +357,11 @@ def test_rows_whose_pairs_all_stand_still_stay_as_they_are(frequencies: Frequenc
     x = rows((3, 100, 4), "float32")
     assert np.array_equal(rw.rotate(x, frequencies=frequencies), x)
     assert np.array_equal(rw.rotate(x[:, :2], frequencies=frequencies), x[:, :2])
+    for one in (x[:1, :1], x[0, :1]):
+        for pairing in PAIRINGS:
+            out = np.full_like(one, 7)
+            rw.rotate(one, frequencies=frequencies, pairing=pairing, out=out)
+            assert np.array_equal(out, one)
     if frequencies.axes == 1:
         for positions in (3, [3, 4.5], range(500)):
             cosines, sines = rw.rotary_tables(positions, frequencies=frequencies)

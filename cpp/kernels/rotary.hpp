@@ -63,13 +63,53 @@ void each_few(const Rotation& r, bool rows_alike, Run run) {
         run(copy, smaller(most, r.copies - copy));
 }
 
-// run(row, copy) for every row of every copy.
-template <class Run>
-[[gnu::always_inline]] inline void each_row(const Rotation& r, Run run) {
+// What does not turn of a row that is not turned in place, from feature `begin` to before `end`.
+template <class Element>
+void copy_rest(const Rotation& r, const Element* x, Element* y, std::int64_t begin,
+               std::int64_t end) {
+    constexpr auto line = static_cast<std::int64_t>(64 / sizeof(Element));
+    if (r.x == r.y || begin == end)
+        return;
+    if (end - begin < line) {
+        __builtin_memcpy(y + begin, x + begin,
+                         static_cast<std::size_t>(end - begin) * sizeof(Element));
+        return;
+    }
+    for (std::int64_t k = begin; k < end - line; k += line)
+        __builtin_memcpy(y + k, x + k, 64);
+    __builtin_memcpy(y + end - line, x + end - line, 64); // maybe across the one before
+}
+
+// All of a row that is read, of several that follow each other and fill more than a page.
+template <class Element>
+void ask_for_row(const Rotation& r, const Element* x) {
+    constexpr auto line = static_cast<std::int64_t>(64 / sizeof(Element)), page = 64 * line;
+    const bool near = r.ahead == Ahead::nothing || r.ahead == Ahead::next_rows;
+    if (near || r.x_stride != r.dim || r.rows * r.repeats * r.dim <= page)
+        return;
+    const std::int64_t read = r.x == r.y ? 2 * r.apart : r.dim;
+    for (std::int64_t k = 0; k < read; k += line)
+        if (r.ahead == Ahead::far_rows_to_second)
+            __builtin_prefetch(x + page + k, 0, 2);
+        else
+            __builtin_prefetch(x + page + k);
+}
+
+// turn(row of the table, x, y) for every row of every copy, one by one.
+template <class Way, class Turn>
+[[gnu::always_inline]] inline void each_row(const Rotation& r, Turn turn) {
+    using Element = typename Way::Element;
     for (std::int64_t begin = 0; begin < r.rows; begin += resident_rows)
         for (std::int64_t copy = 0; copy < r.copies; ++copy)
             for (std::int64_t row = begin; row < smaller(begin + resident_rows, r.rows); ++row)
-                run(row, copy);
+                for (std::int64_t i = row * r.repeats; i < (row + 1) * r.repeats; ++i) {
+                    const auto* const x =
+                        static_cast<const Element*>(r.x) + copy * r.x_copy + i * r.x_stride;
+                    auto* const y = static_cast<Element*>(r.y) + copy * r.y_copy + i * r.y_stride;
+                    ask_for_row(r, x);
+                    turn(row, x, y);
+                    Way::copy_others(r, x, y);
+                }
 }
 
 // Half types take so long to convert that stores may begin anywhere. What counts is all that is to
@@ -86,6 +126,8 @@ void turn_few(const Rotation& r, const typename Way::Element* x, typename Way::E
     else
         for (std::int64_t i = 0; i < count; ++i)
             Way::template run_together<ahead, 1>(r, x + i * x_step, y + i * y_step, 0, 0, row);
+    for (std::int64_t i = 0; i < count; ++i)
+        Way::copy_others(r, x + i * x_step, y + i * y_step);
 }
 
 template <class Way, Ahead ahead>
@@ -256,10 +298,14 @@ struct Interleaved {
         }
     }
 
+    static void copy_others(const Rotation& r, const Element* x, Element* y) {
+        copy_rest(r, x, y, 2 * r.pairs, r.dim);
+    }
+
     static void rotate(const Rotation& r) {
         const std::int64_t width = 2 * r.pairs;
-        const bool gapless =
-            r.x_stride == width && r.y_stride == width && (r.repeats == 1 || width % lanes == 0);
+        const bool gapless = width == r.dim && r.x_stride == width && r.y_stride == width &&
+                             (r.repeats == 1 || width % lanes == 0);
         const bool streams = r.streamed && gapless && lies_in_pairs(r);
         if constexpr (is_converted<Data>)
             if (!streams && width % lanes == 0 && try_together<Interleaved>(r))
@@ -275,14 +321,13 @@ struct Interleaved {
                    : r.ahead == Ahead::next_rows ? run_gapless<false, Ahead::next_rows>(r)
                                                  : run_gapless<false, Ahead::nothing>(r);
         }
-        const auto* x = static_cast<const Element*>(r.x);
-        auto* y = static_cast<Element*>(r.y);
         const auto* table = static_cast<const Table*>(r.cosines);
-        each_row(r, [&](std::int64_t row, std::int64_t copy) {
-            for (std::int64_t i = row * r.repeats; i < (row + 1) * r.repeats; ++i)
-                run<false, Ahead::nothing>(x + copy * r.x_copy + i * r.x_stride,
-                                           y + copy * r.y_copy + i * r.y_stride,
-                                           table + row * 2 * r.apart, width, width, 1, 0, 0);
+        each_row<Interleaved>(r, [&](std::int64_t row, const Element* x, Element* y) {
+            const Table* const own = table + row * 2 * r.apart;
+            if (width % lanes == 0)
+                run_vectors<false, Ahead::nothing>(x, y, own, width);
+            else
+                run<false, Ahead::nothing>(x, y, own, width, width, 1, 0, 0);
         });
     }
 };
@@ -431,9 +476,15 @@ struct Half {
         }
     }
 
+    static void copy_others(const Rotation& r, const Element* x, Element* y) {
+        copy_rest(r, x, y, r.pairs, r.apart);
+        copy_rest(r, x, y, r.apart + r.pairs, 2 * r.apart);
+        copy_rest(r, x, y, 2 * r.apart, r.dim);
+    }
+
     static void rotate(const Rotation& r) {
         const bool gapless =
-            r.y_stride == 2 * r.pairs && r.apart == r.pairs && r.pairs % lanes == 0;
+            r.dim == 2 * r.pairs && r.y_stride == 2 * r.pairs && r.pairs % lanes == 0;
         if constexpr (is_converted<Data>)
             if (!(r.streamed && gapless) && r.pairs % lanes == 0 && try_together<Half>(r))
                 return;
@@ -444,14 +495,10 @@ struct Half {
                          : r.ahead == Ahead::far_rows  ? run_gapless<false, Ahead::far_rows>(r)
                          : r.ahead == Ahead::next_rows ? run_gapless<false, Ahead::next_rows>(r)
                                                        : run_gapless<false, Ahead::nothing>(r);
-        const auto* x = static_cast<const Element*>(r.x);
-        auto* y = static_cast<Element*>(r.y);
         const auto* cosines = static_cast<const Table*>(r.cosines);
         const auto* sines = static_cast<const Table*>(r.sines);
-        each_row(r, [&](std::int64_t row, std::int64_t copy) {
-            for (std::int64_t i = row * r.repeats; i < (row + 1) * r.repeats; ++i)
-                run_row(x + copy * r.x_copy + i * r.x_stride, y + copy * r.y_copy + i * r.y_stride,
-                        r.apart, cosines + row * r.apart, sines + row * r.apart, r.pairs);
+        each_row<Half>(r, [&](std::int64_t row, const Element* x, Element* y) {
+            run_row(x, y, r.apart, cosines + row * r.apart, sines + row * r.apart, r.pairs);
         });
     }
 };

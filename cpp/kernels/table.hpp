@@ -63,6 +63,7 @@ struct Rotation {
     const void *cosines, *sines;         // of interleaved pairs both in `cosines`
     std::int64_t pairs;                  // that are turned
     std::int64_t apart;                  // pairs of a row of the table, maybe more
+    std::int64_t dim;                    // of a row; what does not turn is copied
     Ahead ahead;
     bool streamed; // past the cache, where rows of y have no gaps
 };

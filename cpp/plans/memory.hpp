@@ -1,6 +1,7 @@
 // Memory: how much, for how long, and how it is written.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -39,6 +40,16 @@ inline std::int64_t product(const std::vector<std::int64_t>& lengths) {
 // Stores through the cache, or past it: these for memory that has been written before and is larger
 // than the cache.
 enum class Stores { cached, streamed };
+
+// to = from, whole lines of which pass the cache by, where kernels can.
+inline void stream_bytes(const Kernels& kernels, const char* from, std::int64_t bytes, char* to) {
+    const auto before_line = -reinterpret_cast<std::intptr_t>(to) & (line_bytes - 1);
+    const std::int64_t head = std::min<std::int64_t>(before_line, bytes);
+    std::copy_n(from, head, to);
+    Lines lines{from + head, to + head, (bytes - head) / line_bytes};
+    kernels.stream(lines); // which leaves what is no line
+    std::copy_n(lines.from, (bytes - head) % line_bytes, lines.to);
+}
 
 // Doubles aligned to a cache line, not initialised. From large_scratch bytes on, from where malloc
 // may give back to the system what is freed, their memory is kept as that of large results is.

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <cstring>
+#include <limits>
 #include <vector>
 
 #include "plans/filling.hpp"
@@ -113,6 +113,11 @@ class Turning {
             (axis.own ? own_ : shared_).add(axis);
             inner_ = axis;
         }
+        // Kernels themselves stream only rows that turn as a whole.
+        by_way_of_room_ = streamed_ && 2 * pairs < data.dim && inner_.y_stride == data.dim &&
+                          row_bytes() <= room_bytes && kernels.stream != nullptr;
+        if (by_way_of_room_)
+            most_rows_ = room_bytes / row_bytes();
     }
 
     std::int64_t own() const { return own_.size(); }
@@ -168,7 +173,7 @@ class Turning {
 
     void turn_along_own(Range own, Range shared, const TableRows& table) const {
         for (std::int64_t row = own.begin; row < own.end;) {
-            const std::int64_t rows = own_.stretch(row, own.end);
+            const std::int64_t rows = std::min(own_.stretch(row, own.end), most_rows_);
             for (std::int64_t other = shared.begin; other < shared.end;) {
                 Rotation rotation = at(row, other, table.from(row - own.begin));
                 rotation.rows = rows;
@@ -187,11 +192,12 @@ class Turning {
         // As many as the inner axis has are all of it: tasks take steps of one size through it.
         const bool evenly_spaced = shared.size() == inner_.length && own_.follows(inner_);
         for (std::int64_t row = own.begin; row < own.end;) {
-            const std::int64_t rows = evenly_spaced ? own_.stretch(row, own.end) : 1;
+            const std::int64_t most = evenly_spaced ? own_.stretch(row, own.end) : 1;
+            const std::int64_t rows = std::clamp<std::int64_t>(most_rows_ / shared.size(), 1, most);
             for (std::int64_t other = shared.begin; other < shared.end;) {
                 Rotation rotation = at(row, other, table.from(row - own.begin));
                 rotation.rows = rows;
-                rotation.repeats = shared_.stretch(other, shared.end);
+                rotation.repeats = std::min(shared_.stretch(other, shared.end), most_rows_);
                 turn_rows(rotation);
                 other += rotation.repeats;
             }
@@ -211,33 +217,33 @@ class Turning {
         rotation.sines = table.sines;
         rotation.pairs = pairs_;
         rotation.apart = data_.pairs;
+        rotation.dim = data_.dim;
         rotation.ahead = ahead();
         rotation.streamed = streamed_;
         return rotation;
     }
 
     void turn_rows(const Rotation& rotation) const {
-        rotate_(rotation);
-        if (rotation.x == rotation.y)
-            return;
-        if (data_.pairing == Pairing::half) {
-            copy(rotation, pairs_, data_.pairs);
-            copy(rotation, data_.pairs + pairs_, 2 * data_.pairs);
-        } else
-            copy(rotation, 2 * pairs_, 2 * data_.pairs);
-        copy(rotation, 2 * data_.pairs, data_.dim);
+        if (by_way_of_room_)
+            stream_rows(rotation);
+        else
+            rotate_(rotation);
     }
 
-    void copy(const Rotation& rotation, std::int64_t begin, std::int64_t end) const {
-        if (begin == end)
-            return;
-        for (std::int64_t i = 0; i < rotation.copies; ++i)
-            for (std::int64_t row = 0; row < rotation.rows * rotation.repeats; ++row)
-                std::memcpy(static_cast<char*>(rotation.y) +
-                                (begin + i * rotation.y_copy + row * rotation.y_stride) * element_,
-                            static_cast<const char*>(rotation.x) +
-                                (begin + i * rotation.x_copy + row * rotation.x_stride) * element_,
-                            static_cast<std::size_t>((end - begin) * element_));
+    // By way of a room of their own, which the first cache holds.
+    void stream_rows(const Rotation& rotation) const {
+        alignas(line_bytes) char room[room_bytes];
+        Rotation some = rotation;
+        some.y = room;
+        some.y_stride = data_.dim;
+        some.copies = 1;
+        some.streamed = false;
+        for (std::int64_t i = 0; i < rotation.copies; ++i) {
+            some.x = static_cast<const char*>(rotation.x) + i * rotation.x_copy * element_;
+            rotate_(some);
+            stream_bytes(kernels_, room, rotation.rows * rotation.repeats * row_bytes(),
+                         static_cast<char*>(rotation.y) + i * rotation.y_copy * element_);
+        }
     }
 
     const Kernels& kernels_;
@@ -247,7 +253,9 @@ class Turning {
     Rotate rotate_;
     Counter own_, shared_;
     RowAxis inner_{1, 0, 0, true};
-    bool streamed_;
+    bool streamed_, by_way_of_room_;
+    static constexpr std::int64_t room_bytes = 8192;
+    std::int64_t most_rows_ = std::numeric_limits<std::int64_t>::max(); // that fit the room
 };
 
 // Tasks of some table rows, multiples of `step`, `before` of the first of which lie before the

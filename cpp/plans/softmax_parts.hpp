@@ -104,8 +104,8 @@ class SoftmaxRow {
         if (streamed_) {
             if (counts_ != nullptr)
                 e_.kernel().hide(room_.weights, counts_, count, T{0}, room_.weights);
-            stream(reinterpret_cast<const char*>(room_.weights), count * e_.bytes,
-                   static_cast<char*>(to));
+            stream_bytes(e_.kernels, reinterpret_cast<const char*>(room_.weights), count * e_.bytes,
+                         static_cast<char*>(to));
         } else {
             e_.write(room_.weights, counts_, count, to, result_->step, room_.packed);
         }
@@ -119,16 +119,6 @@ class SoftmaxRow {
     const double* totals() const { return &total_; }
 
   private:
-    // Lines that are whole pass the cache by.
-    void stream(const char* from, std::int64_t bytes, char* to) const {
-        const auto head = std::min(bytes, -reinterpret_cast<std::intptr_t>(to) & (line_bytes - 1));
-        const std::int64_t lines = (bytes - head) / line_bytes, end = head + lines * line_bytes;
-        std::copy_n(from, head, to);
-        Lines whole{from + head, to + head, lines};
-        e_.kernels.stream(whole);
-        std::copy_n(from + end, bytes - end, to + end);
-    }
-
     const SoftmaxElements<T>& e_;
     const SoftmaxRoom<T>& room_;
     std::int64_t x_, mask_;

@@ -139,6 +139,7 @@ Bytes rotations_without_gaps(const Kernels& kernels) {
                     r.x_copy = r.y_copy = copy;
                     r.cosines = r.sines = table.data();
                     r.pairs = r.apart = pairs;
+                    r.dim = width;
                     r.ahead = ahead;
                     r.streamed = streamed;
                     rotate(r);
