@@ -19,7 +19,7 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.text import Text
 from numpy.typing import NDArray
-from tests.plot.examples import EXAMPLES, ON_AXES, PANELS, SPEAKING, example, figures_of
+from tests.plot.examples import ON_AXES, PANELS, SPEAKING, example, figures_of
 
 import ropewalk as rw
 from ropewalk.plot import _canvas
@@ -123,18 +123,6 @@ def test_axes_are_as_many_as_panels(name: str) -> None:
     axes = list(Figure().subplots(PANELS[name] + 1))
     with pytest.raises(ValueError, match=rf"^ax must be {PANELS[name]} Axes, got {len(axes)}$"):
         example(name, ax=axes)
-
-
-@pytest.mark.parametrize(("lang", "style"), [("en", "default"), ("ja", "dark_background")])
-@pytest.mark.parametrize("name", EXAMPLES)
-def test_settings_and_input_stay_as_they_are(name: str, lang: str, style: str) -> None:
-    given = pickle.dumps(EXAMPLES[name])
-    with plt.style.context([style, {"font.size": 7.5, "figure.dpi": 72}]):
-        settings = dict(mpl.rcParams)
-        for figure in figures_of(example(name, lang)):
-            figure.draw_without_rendering()
-        assert dict(mpl.rcParams) == settings
-    assert pickle.dumps(EXAMPLES[name]) == given
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, "bfloat16"])
