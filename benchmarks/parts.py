@@ -12,6 +12,7 @@ PARTS = {
     "table": table.table,
     "fresh-table": table.fresh,
     "rotary": rotary.rotary,
+    "partial-rotary": rotary.of_a_part,
     "in-place-rotary": rotary.in_place,
     "fresh-rotary": rotary.fresh_rotation,
     "prefill": attention.prefill,

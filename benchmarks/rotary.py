@@ -18,6 +18,7 @@ DIM = 128
 HEADS = 8
 SIZES = [0.25, 1, 8, 32, 128, 512]  # MiB
 QUICK = [0.25, 1]
+PARTS = [32, 64]  # of its features, which turn where the others stand
 MOST = 32  # MiB that others turn too
 PAIRINGS: list[Pairing] = ["half", "interleaved"]
 
@@ -36,10 +37,10 @@ def pairs(x: Any, pairing: Pairing) -> tuple[Any, Any]:
     return x[..., 0::2], x[..., 1::2]
 
 
-def check_rows(x: Array, turned: Array, pairing: Pairing) -> None:
+def check_rows(x: Array, turned: Array, pairing: Pairing, rotary_dim: int | None = None) -> None:
     """Compare some rows with the formula in float64."""
-    dim = x.shape[-1]
-    frequencies = 10000.0 ** (-2.0 * np.arange(dim // 2) / dim)
+    rotary_dim = rotary_dim or x.shape[-1]
+    frequencies = 10000.0 ** (-2.0 * np.arange(rotary_dim // 2) / rotary_dim)
     for row in np.linspace(0, x.shape[1] - 1, 7, dtype=int):
         wide, angles = x[:, row].astype(np.float64), row * frequencies
         exact = np.empty_like(wide)
@@ -49,16 +50,21 @@ def check_rows(x: Array, turned: Array, pairing: Pairing) -> None:
 
 def turn_into(out: Any, x: Any, cosines: Any, sines: Any, pairing: Pairing) -> None:
     """Write the formula, with arrays of NumPy or tensors of PyTorch; out may be x."""
-    a, b = pairs(x, pairing)
-    first, second = pairs(out, pairing)
+    rotary_dim = 2 * cosines.shape[-1]
+    a, b = pairs(x[..., :rotary_dim], pairing)
+    first, second = pairs(out[..., :rotary_dim], pairing)
     turned = a * cosines - b * sines
     second[...] = b * cosines + a * sines
     first[...] = turned
+    if rotary_dim < x.shape[-1]:
+        out[..., rotary_dim:] = x[..., rotary_dim:]
 
 
-def turning_into(out: Array, x: Array, pairing: Pairing, threads: int) -> dict[str, Call]:
+def turning_into(
+    out: Array, x: Array, pairing: Pairing, threads: int, rotary_dim: int = DIM
+) -> dict[str, Call]:
     """Return calls of others that rotate into given memory by given tables, each seen to do so."""
-    tables = rw.rotary_tables(range(x.shape[1]), DIM, dtype=x.dtype)
+    tables = rw.rotary_tables(range(x.shape[1]), rotary_dim, dtype=x.dtype)
     found: dict[str, Call] = {}
     if x.dtype == np.float32:  # half types take NumPy many times as long
         found["NumPy"] = partial(turn_into, out, x, *tables, pairing)
@@ -73,7 +79,7 @@ def turning_into(out: Array, x: Array, pairing: Pairing, threads: int) -> dict[s
         if out is not x:
             out[...] = 0
         call()
-        check_rows(before, out, pairing)
+        check_rows(before, out, pairing, rotary_dim)
     return found
 
 
@@ -97,6 +103,24 @@ def rotary(bench: Bench) -> Iterator[Figure]:
                 ours()
                 check_rows(outside, out if where is None else out.swapaxes(0, 1), pairing)
                 case: Case = {"MiB": size, "layout": layout, "pairing": pairing}
+                yield bench.figure(case, ours, rivals=rivals, limits=bench.limits.copy(x, out))
+
+
+def of_a_part(bench: Bench) -> Iterator[Figure]:
+    """Rotation of a part of 8 heads of 128, float32, out= given; tables given to others."""
+    for size in bench.of([1, 8, 32, 128], QUICK[1:]):
+        x = queries(size)
+        out = np.zeros_like(x)
+        for rotary_dim in bench.of(PARTS, PARTS[:1]):
+            for pairing in PAIRINGS:
+                beside = size <= MOST
+                given = (out, x, pairing, bench.threads, rotary_dim)
+                rivals = turning_into(*given) if beside else {}
+                ours = partial(rw.rotate, x, rotary_dim=rotary_dim, pairing=pairing, out=out)
+                out[...] = 0
+                ours()
+                check_rows(x, out, pairing, rotary_dim)
+                case: Case = {"MiB": size, "rotary_dim": rotary_dim, "pairing": pairing}
                 yield bench.figure(case, ours, rivals=rivals, limits=bench.limits.copy(x, out))
 
 
@@ -160,9 +184,11 @@ def onnx_rotation(
         return None
     positions = np.arange(x.shape[1])[None]
     inputs = {"x": x[None], "cosines": cosines, "sines": sines, "positions": positions}
-    interleaved = int(pairing == "interleaved")
+    options: dict[str, Any] = {"interleaved": int(pairing == "interleaved")}
+    if (rotary_dim := 2 * cosines.shape[-1]) < x.shape[-1]:
+        options |= {"rotary_embedding_dim": rotary_dim, "num_heads": len(x)}
     given = None if out is None else out[None]
-    return onnx_call("RotaryEmbedding", inputs, threads, out=given, interleaved=interleaved)
+    return onnx_call("RotaryEmbedding", inputs, threads, out=given, **options)
 
 
 def jax_rotation(x: Array, cosines: Array, sines: Array, pairing: Pairing) -> Call | None:

@@ -35,6 +35,7 @@ LEADS = {  # parts of whose cases others are timed too
     "other-softmax": "softmax of other data, log-sum-exp",
     "fresh-rotary": "rotation, new result",
     "rotary": "rotation, given result",
+    "partial-rotary": "rotation of a part, given result",
     "in-place-rotary": "rotation in place",
     "import": "import",
 }
@@ -235,6 +236,7 @@ TABLES: Mapping[str, Callable[[Files], str]] = {
         "other-softmax", "data", ["function", "dtype"], beside("PyTorch"), [1]
     ),
     "rotation": pivot("rotary", "MiB", ["layout", "pairing"]),
+    "rotation of a part": pivot("partial-rotary", "MiB", ["rotary_dim", "pairing"]),
     "rotation in place": pivot("in-place-rotary", "MiB", ["dtype", "pairing"]),
     "tables": pivot("table", "MiB", ["dim"], dtype="float32", positions="in order"),
     "tables beside NumPy": pivot(
