@@ -377,6 +377,23 @@ def test_kimi_k2_rotates_as_deepseek_v3() -> None:
     assert rw.rotary_from_config({"model_type": "kimi_k25", "text_config": part}) == as_deepseek
 
 
+def test_no_part_is_split_off_whose_width_is_0() -> None:
+    sizes = {"hidden_size": 1280, "num_attention_heads": 10, "qk_rope_head_dim": 0}
+    for family in ("deepseek_ocr2", "deepseek_ocr2_text"):
+        rotary = rw.rotary_from_config({"model_type": family, "text_config": sizes})
+        assert rotary == rw.rotary_from_config({"model_type": "llama", "head_dim": 128})
+    with pytest.raises(ValueError, match=r"^qk_rope_head_dim must .* got 0$"):
+        rw.rotary_from_config(sizes | {"model_type": "deepseek_v2"})
+
+
+def test_a_factor_of_1_scales_nothing() -> None:
+    config = {"model_type": "llama", "head_dim": 64}
+    unscaled = {"rope_type": "default", "factor": 1.0}
+    assert rw.rotary_from_config(config | {"rope_scaling": unscaled}) == rw.rotary_from_config(
+        config
+    )
+
+
 def test_an_empty_spelling_says_nothing_beside_the_other() -> None:
     scaling = {"rope_type": "linear", "factor": 4.0}
     config = {"model_type": "llama", "head_dim": 64, "rope_scaling": scaling}

@@ -103,6 +103,7 @@ _PARTS = (
     "thinker_config",
     "vlm_config",
 )
+_SPLIT_OFF = "qk_rope_head_dim"
 _HIDDEN = ("hidden_size", "n_embd")
 _HEADS = ("num_attention_heads", "n_head", "decoder_num_attention_heads")
 _HEAD_OF_LAYER = {"full_attention": "global_head_dim", "sliding_attention": "swa_head_dim"}
@@ -118,7 +119,7 @@ _MAYBE_ABOUT_ROTATION = re.compile("(^|_)(m?rope|rotary|xpos)")
 # Those of them that are read, here or among the layers, or are no part of the rotation of queries
 # and keys: RoFormer turns its values as well, some layers do not rotate, and what chooses keys for
 # sparse attention has heads of its own.
-_READ = {*ROPE, *BASE, *_FRACTION, *LISTS, "rotary_dim", "rope_interleave", "qk_rope_head_dim"}
+_READ = {*ROPE, *BASE, *_FRACTION, *LISTS, "rotary_dim", "rope_interleave", _SPLIT_OFF}
 _READ |= {"rope_scaling_layers", "rotary_value", "no_rope_layers", "no_rope_layer_interval"}
 _READ |= {"indexer_rope_interleave"}
 # All others must not say anything: be null, false or an empty list, but for these, which say yes.
@@ -349,6 +350,8 @@ def _kind(rope: Mapping[str, Any], family: dict[str, Any]) -> str:
         kind = _ALPHA
     _, needed, optional = _schedule(kind)
     understood = {*_OF_ANY_KIND, *needed, *optional, *_WITHOUT_EFFECT.get(kind, ())}
+    if kind == "default" and rope.get("factor") == 1:  # scales nothing
+        understood.add("factor")
     for key, value in rope.items():
         if key not in understood and value is not None:
             found = _options.shown(value)
@@ -361,8 +364,8 @@ def _head_dim(text: Mapping[str, Any], family: dict[str, Any], layer_type: str |
     """Return how many channels of a head the rotation may reach."""
     of_layer = _HEAD_OF_LAYER.get(layer_type or "", "head_dim")
     text = {**text, **_own_head(text, of_layer, layer_type)}
-    for key in ("qk_rope_head_dim", of_layer, "head_dim", "kv_channels"):
-        width = text.get(key, family.get(key))
+    of_head = {key: text.get(key, family.get(key)) for key in (of_layer, "head_dim", "kv_channels")}
+    for key, width in ({_SPLIT_OFF: _split_off(text, family)} | of_head).items():
         if width is not None:
             return _options.integer_between(key, width, 1, _options.LARGEST_DIM)
     sizes = {}
@@ -381,6 +384,15 @@ def _head_dim(text: Mapping[str, Any], family: dict[str, Any], layer_type: str |
         )
         raise ValueError(msg)
     return features // heads
+
+
+def _split_off(text: Mapping[str, Any], family: dict[str, Any]) -> Any:
+    """Return how wide a part of the head is that is projected by itself and rotated, or None.
+
+    DeepSeek-OCR 2 has none, and says 0.
+    """
+    width = text.get(_SPLIT_OFF, family.get(_SPLIT_OFF))
+    return None if width == 0 and _SPLIT_OFF not in family else width
 
 
 def _own_head(text: Mapping[str, Any], of_layer: str, layer_type: str | None) -> dict[str, Any]:
@@ -414,7 +426,7 @@ def _rotated_part(
     text: Mapping[str, Any], family: dict[str, Any], rope: Mapping[str, Any], head: int
 ) -> tuple[float, int]:
     """Return which part of the head is rotated, and how many channels that is."""
-    if text.get("qk_rope_head_dim", family.get("qk_rope_head_dim")) is not None:
+    if _split_off(text, family) is not None:
         return 1.0, head
     fraction, width = agreed(_FRACTION, rope, text), text.get("rotary_dim")
     if fraction is None and width is None:
