@@ -104,11 +104,11 @@ std::optional<ComputedIn> precision_of(const py::handle& name) {
     return is("bfloat16x3") ? std::optional(ComputedIn::bfloat16x3) : std::nullopt;
 }
 
-void attend_unlocked(const Attention& a, int threads) {
+void run_attention(const Attention& a, int threads) {
     // A logit takes some steps, and sixteen of its products one; and so does what is written.
     const std::int64_t queries = times(product(a.leading), a.queries);
-    run_unlocked(times(queries, times(a.keys + 1, 4 + (a.dim + a.value_dim) / 16)),
-                 [&] { attend(*chosen_kernels, a, threads); });
+    run_plan(times(queries, times(a.keys + 1, 4 + (a.dim + a.value_dim) / 16)),
+             [&] { attend(*chosen_kernels, a, threads); });
 }
 
 void take_scores(Attention& a, const py::object& mask, const py::object& bias) {
@@ -173,7 +173,7 @@ void attend_arrays(const py::array& query, const py::array& key, const py::objec
     take_scores(a, mask, bias);
     a.scale = scale;
     a.softcap = softcap;
-    attend_unlocked(a, threads);
+    run_attention(a, threads);
 }
 
 // As many as a bias has, of which a finite number stays one.
@@ -204,8 +204,8 @@ py::array bias_in_float32(const py::array& bias, int threads) {
                 .read[static_cast<std::size_t>(type)](some, count, to + first);
     };
     const Team team(4.0 * static_cast<double>(bias.size()), threads);
-    run_unlocked(bias.size(),
-                 [&] { run_tasks(ceil_div(bias.size(), share), team.threads(), Task(convert)); });
+    run_plan(bias.size(),
+             [&] { run_tasks(ceil_div(bias.size(), share), team.threads(), Task(convert)); });
     return result;
 }
 

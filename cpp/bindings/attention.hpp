@@ -22,7 +22,7 @@ Attention attention_of(const pybind11::array& query, const pybind11::array& key,
 // A precision as it is named, or None; nothing where it is neither.
 std::optional<ComputedIn> precision_of(const pybind11::handle& name);
 // Attention to all that is taken.
-void attend_unlocked(const Attention& a, int threads);
+void run_attention(const Attention& a, int threads);
 void take_scores(Attention& a, const pybind11::object& mask, const pybind11::object& bias);
 
 template <class T>

@@ -263,13 +263,13 @@ py::object attend_plainly(const py::tuple& given, const py::object& mask, const 
         out.is_none() ? new_array(q.dtype(), shape) : py::reinterpret_borrow<py::array>(out);
     (wants_weights ? a.stages.weights : a.output) = result.mutable_data();
     if (!with_lse) {
-        attend_unlocked(a, threads);
+        run_attention(a, threads);
         return result;
     }
     shape.pop_back();
     py::array lse = new_array(py::dtype::of<double>(), shape);
     a.lse = static_cast<double*>(lse.mutable_data());
-    attend_unlocked(a, threads);
+    run_attention(a, threads);
     return py::make_tuple(result, lse);
 }
 

@@ -92,10 +92,10 @@ void take_lock(PyThreadState* state);
 // other threads share in.
 inline constexpr std::int64_t few_steps = (1 << 14) - 1;
 
-// Runs in our arithmetic, and without the interpreter's lock but for few steps; raises what a
-// signal raised meanwhile. No destructor takes the lock again.
+// Runs what a plan is called for: in our arithmetic, and without the interpreter's lock but for few
+// steps. Raises what a signal raised meanwhile. No destructor takes the lock again.
 template <class Function>
-void run_unlocked(std::int64_t steps, const Function& function) {
+void run_plan(std::int64_t steps, const Function& function) {
     PyThreadState* const state = steps <= few_steps ? nullptr : PyEval_SaveThread();
     const auto take_it = [state] {
         if (state != nullptr)

@@ -37,7 +37,7 @@ void fill_rows(const Frequencies& frequencies, const Positions& rows, py::array&
     const Layout layout = !interleaved ? Layout::apart
                           : sine_first ? Layout::sine_first
                                        : Layout::cosine_first;
-    run_unlocked(times(out.size(), rows.axes), [&] {
+    run_plan(times(out.size(), rows.axes), [&] {
         fill_table(*chosen_kernels, frequencies, rows, factor, type, layout, table, stores,
                    threads);
     });
@@ -99,7 +99,7 @@ void fill_tables(const Frequencies& frequencies, const py::object& positions, py
     const Type type = type_of(cosines);
     require(type == type_of(sines), "tables of one type");
     const Table table{sines.mutable_data(), cosines.mutable_data(), pairs, rows.count, pairs};
-    run_unlocked(times(2 * cosines.size(), rows.axes), [&] {
+    run_plan(times(2 * cosines.size(), rows.axes), [&] {
         fill_table(*chosen_kernels, frequencies, rows, factor, type, Layout::apart, table,
                    stores_of(streamed), threads);
     });
@@ -112,7 +112,7 @@ void fill_kind(const Frequencies& frequencies, const py::object& positions, py::
     check_out(out, times(rows.count, times(2 * pairs, kind == Matrices::blocks ? 2 : 2 * pairs)));
     require(type_of(out) == Type::float64, "out of float64");
     auto* const matrices = static_cast<double*>(out.mutable_data());
-    run_unlocked(times(out.size(), rows.axes), [&] {
+    run_plan(times(out.size(), rows.axes), [&] {
         fill_matrices(*chosen_kernels, frequencies, rows, factor, kind, upper, matrices, threads);
     });
 }

@@ -12,13 +12,13 @@ namespace py = pybind11;
 namespace ropewalk {
 namespace {
 
-void merge_unlocked(const Parts& parts, py::array& output, py::array& lse, int threads) {
+void run_merging(const Parts& parts, py::array& output, py::array& lse, int threads) {
     void* const to = output.mutable_data();
     auto* const sums = static_cast<double*>(lse.mutable_data());
     const auto all = static_cast<std::int64_t>(parts.outputs.size());
     const std::int64_t width = std::max<std::int64_t>(parts.dim, 16); // of what a row takes
-    run_unlocked(times(all, times(parts.rows, width)),
-                 [&] { merge(*chosen_kernels, parts, to, sums, threads); });
+    run_plan(times(all, times(parts.rows, width)),
+             [&] { merge(*chosen_kernels, parts, to, sums, threads); });
 }
 
 // Outputs have shape (rows, dim), and lses (parts, rows).
@@ -43,7 +43,7 @@ void merge_arrays(const std::vector<py::array>& outputs, const py::array& lses, 
     check_out(output, times(parts.rows, parts.dim));
     check_out(lse, parts.rows);
     parts.lses = static_cast<const double*>(lses.data());
-    merge_unlocked(parts, output, lse, threads);
+    run_merging(parts, output, lse, threads);
 }
 
 // Whether that is an array without gaps, of that type, with those first axes of another.
@@ -91,7 +91,7 @@ py::object merge_plainly(const py::object& outputs_given, const py::object& lses
     const std::vector<py::ssize_t> shape(first.shape(), first.shape() + axes);
     py::array output = new_array(first.dtype(), shape);
     py::array lse = new_array(py::dtype::of<double>(), {shape.begin(), shape.end() - 1});
-    merge_unlocked(parts, output, lse, threads);
+    run_merging(parts, output, lse, threads);
     return py::make_tuple(output, lse);
 }
 

@@ -53,11 +53,11 @@ std::vector<std::int64_t> shape_of(const py::handle& object, std::int64_t left_o
     return {array.shape(), array.shape() + (array.ndim() - left_out)};
 }
 
-void rotate_unlocked(const Frequencies& frequencies, const Positions& rows, double factor,
-                     bool inverse, const RotaryData& data, std::int64_t size, bool streamed,
-                     int threads) {
+void run_rotation(const Frequencies& frequencies, const Positions& rows, double factor,
+                  bool inverse, const RotaryData& data, std::int64_t size, bool streamed,
+                  int threads) {
     const Direction direction = inverse ? Direction::backwards : Direction::forwards;
-    run_unlocked(times(size, rows.axes), [&] {
+    run_plan(times(size, rows.axes), [&] {
         rotate(*chosen_kernels, frequencies, rows, factor, direction, data, stores_of(streamed),
                threads);
     });
@@ -69,7 +69,7 @@ void rotate_positions(const Frequencies& frequencies, const py::object& position
     const Positions rows = positions_of(positions, frequencies.axes());
     const RotaryData data = data_of(x, out, shape_of(positions, rows.axes > 1 ? 1 : 0),
                                     frequencies.pairs(), interleaved);
-    rotate_unlocked(frequencies, rows, factor, inverse, data, x.size(), streamed, threads);
+    run_rotation(frequencies, rows, factor, inverse, data, x.size(), streamed, threads);
 }
 
 // Whether positions or tables of such leading axes say which row of x each belongs to.
@@ -108,7 +108,7 @@ py::object rotate_plainly(const Frequencies& frequencies, const py::object& posi
         return py::none();
     py::array result = plain->result();
     const RotaryData data = data_of(plain->x, result, own->shape, frequencies.pairs(), interleaved);
-    rotate_unlocked(frequencies, own->rows, factor, inverse, data, result.size(), false, threads);
+    run_rotation(frequencies, own->rows, factor, inverse, data, result.size(), false, threads);
     return result;
 }
 
@@ -123,8 +123,8 @@ void rotate_tables(const py::array& cosines, const py::array& sines, const py::a
             "tables of the right type");
     require(is_c_contiguous(cosines) && is_c_contiguous(sines), "tables in C order");
     const void *const c = cosines.data(), *const s = sines.data();
-    run_unlocked(x.size(),
-                 [&] { rotate_by(*chosen_kernels, c, s, data, stores_of(streamed), threads); });
+    run_plan(x.size(),
+             [&] { rotate_by(*chosen_kernels, c, s, data, stores_of(streamed), threads); });
 }
 
 // The same for tables as they are; None for others.

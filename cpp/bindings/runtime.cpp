@@ -93,7 +93,7 @@ bool populate_array(py::array& array, int threads) {
     void* const data = array.mutable_data();
     const std::int64_t bytes = array.nbytes();
     bool given = false;
-    run_unlocked(bytes, [&] { given = populate(data, bytes, threads); });
+    run_plan(bytes, [&] { given = populate(data, bytes, threads); });
     return given;
 }
 

@@ -50,7 +50,7 @@ void softmax_arrays(const py::array& x, py::array& out, const py::object& mask, 
                 std::equal(x.shape(), x.shape() + x.ndim(), out.shape()),
             "a writable out as x");
     const Strided<void> y = strided(out, out.mutable_data(), x.ndim(), axis);
-    run_unlocked(x.size(), [&] { softmax(*chosen_kernels, s, y, stores_of(streamed), threads); });
+    run_plan(x.size(), [&] { softmax(*chosen_kernels, s, y, stores_of(streamed), threads); });
 }
 
 bool is_plain_mask(const py::handle& mask, const py::array& x) {
@@ -90,7 +90,7 @@ void logsumexp_arrays(const py::array& x, py::array& out, const py::object& mask
     require_type<double>(out);
     check_out(out, product(s.leading));
     auto* const logs = static_cast<double*>(out.mutable_data());
-    run_unlocked(x.size() + out.size(), [&] { logsumexp(*chosen_kernels, s, logs, threads); });
+    run_plan(x.size() + out.size(), [&] { logsumexp(*chosen_kernels, s, logs, threads); });
 }
 
 // As softmax_plainly, of float64 and float32.
