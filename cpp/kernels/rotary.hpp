@@ -80,7 +80,8 @@ void copy_rest(const Rotation& r, const Element* x, Element* y, std::int64_t beg
     __builtin_memcpy(y + end - line, x + end - line, 64); // maybe across the one before
 }
 
-// All of a row that is read, of several that follow each other and fill more than a page.
+// All that is read of a row a page ahead, where rows follow each other for more than that: in an
+// array with gaps it would be of other heads, which nobody reads.
 template <class Element>
 void ask_for_row(const Rotation& r, const Element* x) {
     constexpr auto line = static_cast<std::int64_t>(64 / sizeof(Element)), page = 64 * line;
@@ -324,7 +325,7 @@ struct Interleaved {
         const auto* table = static_cast<const Table*>(r.cosines);
         each_row<Interleaved>(r, [&](std::int64_t row, const Element* x, Element* y) {
             const Table* const own = table + row * 2 * r.apart;
-            if (width % lanes == 0)
+            if (width % lanes == 0) // takes less than to mask the first vector
                 run_vectors<false, Ahead::nothing>(x, y, own, width);
             else
                 run<false, Ahead::nothing>(x, y, own, width, width, 1, 0, 0);

@@ -41,7 +41,7 @@ inline std::int64_t product(const std::vector<std::int64_t>& lengths) {
 // than the cache.
 enum class Stores { cached, streamed };
 
-// to = from, whole lines of which pass the cache by, where kernels can.
+// to = from, whole lines of which pass the cache by; of kernels that have `stream`.
 inline void stream_bytes(const Kernels& kernels, const char* from, std::int64_t bytes, char* to) {
     const auto before_line = -reinterpret_cast<std::intptr_t>(to) & (line_bytes - 1);
     const std::int64_t head = std::min<std::int64_t>(before_line, bytes);
