@@ -299,6 +299,28 @@ def test_stores_that_pass_the_cache_by_take_heads_any_distance_apart(
     assert not whole[:, -gap:].any()
 
 
+@pytest.mark.usefixtures("streaming")
+@pytest.mark.parametrize("elements", [0, 1, 2, 4], ids="{} off a line".format)
+@dtypes
+@pairings
+def test_heads_inside_of_positions_are_turned_to_stand_outside(
+    pairing: Pairing, dtype: str, elements: int
+) -> None:
+    for dim, rotary_dim in ((128, 128), (128, 40), (80, 80), (72, 72), (32, 32), (6, 6)):
+        projected = rows((2, 50, 9, dim), dtype)  # some pages of each head
+        between = projected[:, :, 2:7]  # as queries between others in a joint projection
+        for data in (projected, between, between[:, ::-1], between[:, :, ::-1]):
+            x = data.swapaxes(1, 2)  # (2, heads, 50, dim)
+            memory = np.zeros(x.nbytes + 128, np.uint8)
+            skipped = -memory.ctypes.data % 64 + elements * x.itemsize
+            out = memory[skipped : skipped + x.nbytes].view(x.dtype).reshape(x.shape)
+            options: dict[str, Any] = {"pairing": pairing, "rotary_dim": rotary_dim}
+            for positions in (None, range(3, 53), np.arange(100).reshape(2, 1, 50)):
+                rw.rotate(x, positions, **options, out=out)
+                expected = turned_in_place(np.ascontiguousarray(x), positions, **options)
+                assert_same_bits(out, expected)
+
+
 @pairings
 @dtypes
 def test_heads_inside_of_positions_go_where_out_has_gaps_between_positions(

@@ -225,13 +225,18 @@ struct Interleaved {
                                              table + k, smaller(turn, count - k));
     }
 
-    // Rows without gaps between them, `repeats` of them by each row of the table.
+    // Rows without gaps between them in y, `repeats` of them by each row of the table.
     template <bool streamed, Ahead ahead>
     static void run_repeated(const Element* x, Element* y, const Table* table, std::int64_t width,
-                             std::int64_t rows, std::int64_t repeats) {
+                             std::int64_t rows, std::int64_t repeats, std::int64_t x_stride) {
         const std::int64_t head = elements_before_vector(y, sizeof(Element) * lanes, 2);
         const std::int64_t at_end = width - lanes;
         const unsigned own = first_lanes(lanes - head); // of what lies across two rows
+        const auto ends = [&] {                         // of a row, and the beginning of the next
+            return x_stride == width ? Data::get(x + at_end)
+                                     : S::select(own, Data::get_some(x + at_end, own),
+                                                 Data::get_some(x + x_stride - lanes, ~own));
+        };
         if (head > 0)
             run_some(x, y, table, head);
         x += head;
@@ -239,7 +244,7 @@ struct Interleaved {
         for (std::int64_t row = 0; row < rows; ++row, table += width) {
             const Turn across(S::select(own, S::get_some(table + at_end + head, own),
                                         S::get_some(table + head - lanes, ~own)));
-            for (std::int64_t i = 0; i < repeats; ++i, x += width, y += width) {
+            for (std::int64_t i = 0; i < repeats; ++i, x += x_stride, y += width) {
 #pragma GCC unroll 8
                 for (std::int64_t k = 0; k < at_end; k += lanes) {
                     ask_for<ahead>(x + k, y + k);
@@ -247,10 +252,9 @@ struct Interleaved {
                 }
                 ask_for<ahead>(x + at_end, y + at_end);
                 if (i + 1 < repeats)
-                    put<S, Data, streamed>(y + at_end, across(Data::get(x + at_end)));
+                    put<S, Data, streamed>(y + at_end, across(ends()));
                 else if (row + 1 < rows)
-                    put<S, Data, streamed>(
-                        y + at_end, Turn(S::get(table + head + at_end))(Data::get(x + at_end)));
+                    put<S, Data, streamed>(y + at_end, Turn(S::get(table + head + at_end))(ends()));
                 else
                     run_some(x + at_end, y + at_end, table + head + at_end, lanes - head);
             }
@@ -269,7 +273,7 @@ struct Interleaved {
         auto* y = static_cast<Element*>(r.y);
         const auto* table = static_cast<const Table*>(r.cosines);
         const std::int64_t width = 2 * r.pairs;
-        if (r.repeats == 1)
+        if (r.repeats == 1 && r.x_stride == width)
             return each_few<Element>(
                 r, width % lanes == 0, [&](std::int64_t copy, std::int64_t copies) {
                     const std::int64_t turn = copies == 1 ? r.rows * width : width;
@@ -278,7 +282,7 @@ struct Interleaved {
                 });
         for (std::int64_t copy = 0; copy < r.copies; ++copy)
             run_repeated<streamed, ahead>(x + copy * r.x_copy, y + copy * r.y_copy, table, width,
-                                          r.rows, r.repeats);
+                                          r.rows, r.repeats, r.x_stride);
     }
 
     // One vector of the table after another turns all of some rows.
@@ -305,12 +309,16 @@ struct Interleaved {
 
     static void rotate(const Rotation& r) {
         const std::int64_t width = 2 * r.pairs;
-        const bool gapless = width == r.dim && r.x_stride == width && r.y_stride == width &&
-                             (r.repeats == 1 || width % lanes == 0);
-        const bool streams = r.streamed && gapless && lies_in_pairs(r);
+        const bool follow = width == r.dim && r.y_stride == width;
+        const bool gapless =
+            follow && r.x_stride == width && (r.repeats == 1 || width % lanes == 0);
+        const bool streams =
+            r.streamed && (gapless || (follow && width % lanes == 0)) && lies_in_pairs(r);
         if constexpr (is_converted<Data>)
             if (!streams && width % lanes == 0 && try_together<Interleaved>(r))
                 return;
+        if (streams && !gapless)
+            return run_gapless<true, Ahead::nothing>(r);
         if (gapless) {
             const bool to_second = r.ahead == Ahead::far_rows_to_second;
             const bool far = r.ahead == Ahead::far_rows || to_second;
@@ -454,6 +462,13 @@ struct Half {
             (copies == 1 ? run_one : run_some)(r, x + head - lanes, y + head - lanes, copies, head);
         });
     }
+    // The rows of one copy, which have been asked for.
+    static void stream_near(const Rotation& r) {
+        const Element* const x = static_cast<const Element*>(r.x);
+        Element* const y = static_cast<Element*>(r.y);
+        const std::int64_t head = elements_before_vector(y, sizeof(Element) * lanes, 1);
+        run_gapless<0, 1, true, Ahead::nothing>(r, x + head - lanes, y + head - lanes, 1, head);
+    }
 
     // One vector of the table after another turns all of some rows.
     template <Ahead ahead, int rows>
@@ -489,6 +504,8 @@ struct Half {
         if constexpr (is_converted<Data>)
             if (!(r.streamed && gapless) && r.pairs % lanes == 0 && try_together<Half>(r))
                 return;
+        if (gapless && r.streamed && r.ahead == Ahead::nothing && r.copies == 1)
+            return stream_near(r);
         if (gapless)
             return r.ahead == Ahead::far_rows_to_second // and streamed
                        ? run_gapless<true, Ahead::far_rows_to_second>(r)

@@ -113,11 +113,26 @@ class Turning {
             (axis.own ? own_ : shared_).add(axis);
             inner_ = axis;
         }
-        // Kernels themselves stream only rows that turn as a whole.
-        by_way_of_room_ = streamed_ && 2 * pairs < data.dim && inner_.y_stride == data.dim &&
-                          row_bytes() <= room_bytes && kernels.stream != nullptr;
+        // What follows each other in y is streamed: rows of whole vectors by kernels themselves,
+        // and interleaved pairs that follow each other in x too.
+        const bool half = data.pairing == Pairing::half, turn_whole = 2 * pairs == data.dim;
+        const std::int64_t lanes = line_bytes / element_bytes(table_type(data.type));
+        const bool in_vectors = (half ? pairs : data.dim) % lanes == 0;
+        const bool in_pairs = !half && inner_.own && inner_.x_stride == data.dim;
+        by_way_of_room_ = streamed_ && inner_.y_stride == data.dim &&
+                          !(turn_whole && (in_vectors || in_pairs)) && row_bytes() <= room_bytes &&
+                          kernels.stream != nullptr;
         if (by_way_of_room_)
             most_rows_ = room_bytes / row_bytes();
+        // Near each other, rows need no more than kernels ask for by themselves.
+        const std::int64_t near_bytes = half ? page_bytes : page_bytes / 4;
+        const bool lie_far = std::abs(inner_.x_stride) * element_ > near_bytes;
+        reads_across_ = streamed_ && inner_.own && shared_.size() > 1 && lie_far &&
+                        std::abs(shared_.last().x_stride) < std::abs(inner_.x_stride);
+        if (reads_across_) {
+            const std::int64_t most_bytes = std::min(page_bytes, asked_bytes / shared_.size());
+            most_rows_ = std::clamp<std::int64_t>(most_bytes / row_bytes(), 1, most_rows_);
+        }
     }
 
     std::int64_t own() const { return own_.size(); }
@@ -157,6 +172,8 @@ class Turning {
     // are not asked for where it is not known to be large. Below that size Intel's wait for the
     // place of the results, which in place has just been read.
     Ahead ahead() const {
+        if (reads_across_)
+            return Ahead::nothing;
         const bool half_type = element_ == 2, interleaved = data_.pairing == Pairing::interleaved;
         const std::int64_t far_bytes = std::int64_t{half_type ? 8 : 12} << 20,
                            near_bytes = 256 << 10;
@@ -177,7 +194,10 @@ class Turning {
             for (std::int64_t other = shared.begin; other < shared.end;) {
                 Rotation rotation = at(row, other, table.from(row - own.begin));
                 rotation.rows = rows;
-                rotation.copies = shared_.stretch(other, shared.end);
+                if (reads_across_)
+                    ask_for_share({row + rows, std::min(row + 2 * rows, own.end)}, shared, other);
+                else
+                    rotation.copies = shared_.stretch(other, shared.end);
                 if (rotation.copies > 1) {
                     rotation.x_copy = shared_.last().x_stride;
                     rotation.y_copy = shared_.last().y_stride;
@@ -205,6 +225,24 @@ class Turning {
         }
     }
 
+    // Rows of x lie across those of y, as heads inside of positions do that are to stand outside.
+    // While a page or less of each is written, the next ones are asked for as they lie, one share
+    // of them with each of those that share positions. GCC drops calls of what only asks.
+    [[gnu::always_inline]] void ask_for_share(Range next, Range shared, std::int64_t other) const {
+        const std::int64_t first = (other - shared.begin) * next.size();
+        std::int64_t row = next.begin + first / shared.size();
+        std::int64_t copy = shared.begin + first % shared.size();
+        for (std::int64_t i = 0; i < next.size(); ++i) {
+            const std::int64_t x = own_.offset(row).x + shared_.offset(copy).x;
+            for (std::int64_t k = 0; k < row_bytes(); k += line_bytes)
+                __builtin_prefetch(static_cast<const char*>(data_.x) + x * element_ + k, 0, 2);
+            if (++copy == shared.end) {
+                copy = shared.begin;
+                ++row;
+            }
+        }
+    }
+
     Rotation at(std::int64_t own, std::int64_t shared, const TableRows& table) const {
         const Counter::Offset a = own_.offset(own), b = shared_.offset(shared);
         Rotation rotation{};
@@ -219,7 +257,8 @@ class Turning {
         rotation.apart = data_.pairs;
         rotation.dim = data_.dim;
         rotation.ahead = ahead();
-        rotation.streamed = streamed_;
+        rotation.streamed = streamed_ && (reads_across_ || data_.pairing == Pairing::half ||
+                                          inner_.x_stride == data_.dim);
         return rotation;
     }
 
@@ -253,9 +292,9 @@ class Turning {
     Rotate rotate_;
     Counter own_, shared_;
     RowAxis inner_{1, 0, 0, true};
-    bool streamed_, by_way_of_room_;
-    static constexpr std::int64_t room_bytes = 8192;
-    std::int64_t most_rows_ = std::numeric_limits<std::int64_t>::max(); // that fit the room
+    bool streamed_, by_way_of_room_, reads_across_;
+    static constexpr std::int64_t room_bytes = 8192, page_bytes = 4096, asked_bytes = 64 << 10;
+    std::int64_t most_rows_ = std::numeric_limits<std::int64_t>::max(); // that are turned at once
 };
 
 // Tasks of some table rows, multiples of `step`, `before` of the first of which lie before the
