@@ -13,6 +13,7 @@ PARTS = {
     "fresh-table": table.fresh,
     "rotary": rotary.rotary,
     "partial-rotary": rotary.of_a_part,
+    "view-rotary": rotary.of_a_view,
     "in-place-rotary": rotary.in_place,
     "fresh-rotary": rotary.fresh_rotation,
     "prefill": attention.prefill,

@@ -239,3 +239,20 @@ def fresh_rotation(bench: Bench) -> Iterator[Figure]:
             yield bench.figure(
                 case, ours, rivals=rivals, ourselves={"rotate_by": given}, limits=full
             )
+
+
+def of_a_view(bench: Bench) -> Iterator[Figure]:
+    """Rotation of a view of 8 heads of 128 inside of positions, in new memory; of copying."""
+    for size in bench.of([1, 8, 32, 128], QUICK[1:]):
+        inside = np.ascontiguousarray(queries(size).swapaxes(0, 1))
+        x, copy = inside.swapaxes(0, 1), np.zeros_like(inside)
+        tables = rw.rotary_tables(range(x.shape[1]), DIM, dtype=np.float32)
+        for pairing in PAIRINGS:
+            rivals = turning(x, *tables, pairing, bench.threads) if size <= MOST else {}
+            ours = partial(rw.rotate, x, pairing=pairing)
+            calls: list[Call] = [ours, *rivals.values()]
+            for call in calls:
+                check_rows(x, np.asarray(call()).reshape(x.shape), pairing)
+            limits = bench.limits.copy(inside, copy)
+            case: Case = {"MiB": size, "pairing": pairing}
+            yield bench.figure(case, ours, rivals=rivals, limits=limits)
