@@ -36,6 +36,7 @@ LEADS = {  # parts of whose cases others are timed too
     "fresh-rotary": "rotation, new result",
     "rotary": "rotation, given result",
     "partial-rotary": "rotation of a part, given result",
+    "view-rotary": "rotation of a view, new result",
     "in-place-rotary": "rotation in place",
     "import": "import",
 }
@@ -237,6 +238,7 @@ TABLES: Mapping[str, Callable[[Files], str]] = {
     ),
     "rotation": pivot("rotary", "MiB", ["layout", "pairing"]),
     "rotation of a part": pivot("partial-rotary", "MiB", ["rotary_dim", "pairing"]),
+    "rotation of a view": pivot("view-rotary", "MiB", ["pairing"]),
     "rotation in place": pivot("in-place-rotary", "MiB", ["dtype", "pairing"]),
     "tables": pivot("table", "MiB", ["dim"], dtype="float32", positions="in order"),
     "tables beside NumPy": pivot(
