@@ -152,13 +152,43 @@ def test_tables_belong_to_rows_as_positions_do(cosine_shape: tuple[int, ...]) ->
     assert_same_bits(rw.rotate_by(x, cosines, sines), expected)
 
 
+ON_AXES = {
+    "one": rw.frequencies.standard(96),
+    "axial": rw.frequencies.axial(96, axes=3),
+    "sections": rw.frequencies.mrope(96, sections=(16, 16, 16)),
+    "in turn": rw.frequencies.mrope(96, sections=(16, 16, 16), interleaved=True),
+    "some stand": rw.frequencies.from_radians(np.eye(3, 48) + np.eye(3, 48, 9)),
+    "mixed": rw.frequencies.mixed(96, directions=np.linspace(0, 3, 24)),
+    "nine": rw.frequencies.axial(18, axes=9),
+}
+
+
 @pytest.mark.parametrize("kind", [np.int64, np.float64])
-def test_many_rows_of_several_axes_are_turned_by_their_tables(kind: Any) -> None:
-    frequencies = rw.frequencies.axial(8)
-    cells = rw.grid_positions((70, 50)).reshape(-1, 2).astype(kind)
-    x = rows((len(cells), 8), "float32")
-    tables = rw.rotary_tables(cells, frequencies=frequencies, dtype="float32")
-    assert_same_bits(rw.rotate(x, cells, frequencies=frequencies), rw.rotate_by(x, *tables))
+@pytest.mark.parametrize("name", ON_AXES)
+@pairings
+@dtypes
+def test_many_rows_of_several_axes_are_turned_by_their_tables(
+    dtype: str, pairing: Pairing, name: str, kind: Any
+) -> None:
+    frequencies = ON_AXES[name]
+    axes, width = frequencies.axes, 2 * frequencies.radians.shape[-1]
+    random = np.random.default_rng(axes)
+    shape = (300, axes) if axes > 1 else (300,)
+    of_tables = "float64" if dtype == "float64" else "float32"
+    x = rows((2, 300, width + 2), dtype)
+    # Of rows that are kept, of more than are, of none that are.
+    for first, end in ((0, 40), (0, 9000), (-3, 40)):
+        cells = random.integers(first, end, shape).astype(kind)
+        options: dict[str, Any] = {"pairing": pairing, "rotary_dim": width}
+        tables = rw.rotary_tables(cells, frequencies=frequencies, dtype=of_tables)
+        expected = rw.rotate_by(x, *tables, **options)
+        for some in (np.s_[:], np.s_[:7]):
+            turned = rw.rotate(x[:, some], cells[some], frequencies=frequencies, **options)
+            assert_same_bits(turned, expected[:, some])
+    between = cells + 0.5
+    tables = rw.rotary_tables(between, frequencies=frequencies, dtype=of_tables)
+    expected = rw.rotate_by(x, *tables, **options)
+    assert_same_bits(rw.rotate(x, between, frequencies=frequencies, **options), expected)
 
 
 # Data of every kind

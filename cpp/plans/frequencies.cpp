@@ -120,6 +120,22 @@ Frequencies::Frequencies(const Kernels& kernels, std::vector<Frequency> all, int
     };
     while (moving_pairs_ > 0 && stands_on_all_axes(moving_pairs_ - 1))
         --moving_pairs_;
+    axis_of_pairs_ = find_axis_of_pairs();
+}
+
+std::vector<int> Frequencies::find_axis_of_pairs() const {
+    std::vector<int> found(static_cast<std::size_t>(pairs_), 0);
+    for (std::int64_t pair = 0; pair < pairs_; ++pair) {
+        int turning = 0;
+        for (int axis = 0; axis < axes_; ++axis)
+            if (!stands(at(pair, axis))) {
+                found[static_cast<std::size_t>(pair)] = axis;
+                ++turning;
+            }
+        if (turning > 1)
+            return {};
+    }
+    return found;
 }
 
 const GroupedFrequencies& Frequencies::grouped(int shift) const {

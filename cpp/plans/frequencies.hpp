@@ -98,6 +98,8 @@ class Frequencies {
     const GroupedFrequencies& grouped(int shift) const;
     // What turns when all axes have the same position: the sums over the axes.
     const Frequencies& diagonal() const;
+    // The axis on which each pair turns, any where it stands; empty where one turns on several.
+    const std::vector<int>& axis_of_pairs() const { return axis_of_pairs_; }
     // These, or the diagonal where the positions have one axis only.
     const Frequencies& along(const Positions& positions) const {
         return positions.axes == axes_ ? *this : diagonal();
@@ -118,6 +120,7 @@ class Frequencies {
     }
 
   private:
+    std::vector<int> find_axis_of_pairs() const;
     const Frequency& at(std::int64_t pair, int axis) const {
         return all_[static_cast<std::size_t>(axis * pairs_ + pair)];
     }
@@ -126,6 +129,7 @@ class Frequencies {
     std::vector<Frequency> all_;
     int axes_;
     std::int64_t pairs_, moving_pairs_;
+    std::vector<int> axis_of_pairs_;
     mutable Once<GroupedFrequencies> grouped_[group_pairs];
     mutable Once<Scratch> first_rows_[layouts][first_sizes];
     mutable Once<Frequencies> diagonal_;

@@ -31,6 +31,18 @@ std::int64_t stretch_of(const Value* values, std::int64_t count) {
     return std::max<std::int64_t>(length, 1);
 }
 
+template <class Value>
+std::int64_t largest_index_of(const Value* values, std::int64_t count) {
+    std::int64_t largest = -1;
+    for (std::int64_t i = 0; i < count; ++i) {
+        const auto whole = static_cast<std::int64_t>(values[i]);
+        if (whole < 0 || !equals(values[i], whole))
+            return -1;
+        largest = std::max(largest, whole);
+    }
+    return largest;
+}
+
 bool is_bad(std::int64_t value) { return value > largest_position || value < -largest_position; }
 bool is_bad(double value) {
     return !(std::fabs(value) <= static_cast<double>(largest_position)); // NaN too
@@ -81,6 +93,22 @@ Positions Positions::simplified() const {
 std::int64_t Positions::stretch(std::int64_t row, std::int64_t end) const {
     return integers != nullptr ? stretch_of(integers + row, end - row)
                                : stretch_of(reals + row, end - row);
+}
+
+std::int64_t Positions::largest_index() const {
+    if (integers != nullptr)
+        return largest_index_of(integers, count * axes);
+    if (reals != nullptr)
+        return largest_index_of(reals, count * axes);
+    const std::int64_t last = first + step * (count - 1);
+    return std::min(first, last) < 0 ? -1 : std::max(first, last);
+}
+
+std::int64_t Positions::index(std::int64_t row, int axis) const {
+    if (integers != nullptr)
+        return integers[row * axes + axis];
+    return reals != nullptr ? static_cast<std::int64_t>(reals[row * axes + axis])
+                            : first + step * row;
 }
 
 std::int64_t Positions::first_bad() const {

@@ -139,22 +139,22 @@ void turn_all(const Turning& turning, const RotaryTasks& tasks, int threads,
 // again, even from the third cache.
 constexpr std::int64_t kept_rows = 1024, kept_table_bytes = 512 << 10;
 
-// Rows of such a table, where they are what is asked for. Pairs that stand still have none.
+// The smallest such table of positions up to `last`, of which so many rows are asked for. Pairs
+// that stand still have none.
 std::optional<TableRows> kept_table(const Kernels& kernels, const Frequencies& frequencies,
-                                    const Positions& rows, const RotaryData& data) {
-    if (rows.in_array() || rows.step != 1 || rows.first < 0 ||
-        table_type(data.type) != Type::float32)
+                                    std::int64_t last, std::int64_t rows, const RotaryData& data) {
+    if (last < 0 || table_type(data.type) != Type::float32)
         return {};
     const std::int64_t row_bytes = 2 * data.pairs * element_bytes(Type::float32);
     const bool half = data.pairing == Pairing::half;
     const Layout layout = half ? Layout::apart : Layout::cosine_first;
     std::int64_t count = std::min(kept_rows, kept_table_bytes / row_bytes);
     int size = 0;
-    for (; rows.first + rows.count > count; count *= 2)
+    for (; last >= count; count *= 2)
         if (++size == Frequencies::first_sizes)
             return {};
     // Few rows are not worth making a table.
-    if (rows.count < std::max<std::int64_t>(block_rows, count / 32) &&
+    if (rows < std::max<std::int64_t>(block_rows, count / 32) &&
         !frequencies.has_first_rows(layout, size))
         return {};
     const std::int64_t row_elements = (half ? 1 : 2) * data.pairs;
@@ -174,10 +174,62 @@ std::optional<TableRows> kept_table(const Kernels& kernels, const Frequencies& f
     });
     const Table table = table_in(kept);
     const auto* const first = static_cast<const char*>(table.first);
-    const TableRows whole{half ? static_cast<const char*>(table.second) : first, first,
-                          row_elements * element_bytes(Type::float32)};
-    return whole.from(rows.first);
+    return TableRows{half ? static_cast<const char*>(table.second) : first, first,
+                     row_elements * element_bytes(Type::float32)};
 }
+
+// Tables whose rows come from a kept one, each pair from that of the position on its axis.
+class GatheredTables {
+  public:
+    static constexpr int most_axes = 8;
+
+    GatheredTables(const TableRows& kept, const Frequencies& frequencies, const Positions& rows,
+                   std::vector<OwnTable> tables, Pairing pairing)
+        : kept_(kept), axis_of_pairs_(frequencies.axis_of_pairs()), rows_(rows),
+          tables_(std::move(tables)), pairs_(frequencies.moving_pairs()),
+          half_(pairing == Pairing::half) {}
+
+    TableRows make(Range own, int worker) const {
+        const OwnTable& mine = tables_[static_cast<std::size_t>(worker)];
+        const TableRows table = mine.table();
+        const Positions rows = rows_.part(own.begin, own.size());
+        if (half_) {
+            gather<float>(kept_.cosines, rows, mine.second(), table.row_bytes);
+            gather<float>(kept_.sines, rows, mine.first(), table.row_bytes);
+        } else {
+            gather<CosineAndSine>(kept_.cosines, rows, mine.first(), table.row_bytes);
+        }
+        return table;
+    }
+
+  private:
+    struct CosineAndSine {
+        float cosine, sine;
+    };
+
+    template <class Value>
+    void gather(const char* kept, const Positions& rows, void* own, std::int64_t row_bytes) const {
+        const Value* from[most_axes];
+        for (std::int64_t row = 0; row < rows.count; ++row) {
+            auto* const to = reinterpret_cast<Value*>(static_cast<char*>(own) + row * row_bytes);
+            for (int axis = 0; axis < rows.axes; ++axis)
+                from[axis] =
+                    reinterpret_cast<const Value*>(kept + rows.index(row, axis) * kept_.row_bytes);
+            if (rows.axes == 1)
+                std::copy_n(from[0], pairs_, to);
+            else
+                for (std::int64_t pair = 0; pair < pairs_; ++pair)
+                    to[pair] = from[axis_of_pairs_[static_cast<std::size_t>(pair)]][pair];
+        }
+    }
+
+    TableRows kept_;
+    const std::vector<int>& axis_of_pairs_;
+    Positions rows_;
+    std::vector<OwnTable> tables_;
+    std::int64_t pairs_;
+    bool half_;
+};
 
 } // namespace
 
@@ -196,17 +248,30 @@ void rotate(const Kernels& kernels, const Frequencies& frequencies, const Positi
         return;
     const Positions rows = positions.simplified();
     const bool in_blocks = is_long_progression(rows, moving);
-    const Team team = team_for(turning, in_blocks ? 0 : rows.count * moving, most_threads);
+    const bool in_stretches = has_stretches(rows, moving), one_by_one = !in_blocks && !in_stretches;
+    const bool in_order = !rows.in_array() && rows.step == 1;
+    const bool gathers = !in_order && one_by_one && rows.axes <= GatheredTables::most_axes &&
+                         !turning_by.axis_of_pairs().empty();
+    std::optional<TableRows> kept;
+    if (copies && direction == Direction::forwards && (in_order || gathers))
+        kept = kept_table(kernels, rows.axes == 1 ? turning_by : turning_by.diagonal(),
+                          rows.largest_index(), rows.count, data);
+    const Team team = team_for(turning, in_blocks || kept ? 0 : rows.count * moving, most_threads);
     const int threads = team.threads();
-    if (copies && direction == Direction::forwards)
-        if (const auto table = kept_table(kernels, turning_by, rows, data))
-            return turn_all(turning, RotaryTasks(turning, threads), threads,
-                            [&](Range own, int) { return table->from(own.begin); });
+    if (kept && in_order)
+        return turn_all(turning, RotaryTasks(turning, threads), threads,
+                        [&](Range own, int) { return kept->from(rows.first + own.begin); });
+    if (kept) {
+        const RotaryTasks tasks(turning, threads);
+        const GatheredTables made(*kept, turning_by, rows,
+                                  own_tables(data, turning, tasks, threads), data.pairing);
+        return turn_all(turning, tasks, threads,
+                        [&](Range own, int worker) { return made.make(own, worker); });
+    }
     const bool half = data.pairing == Pairing::half;
     const Filling whole(kernels, turning_by, rows, factor, table_type(data.type),
                         half ? Layout::apart : Layout::cosine_first,
                         {nullptr, nullptr, (half ? 1 : 2) * data.pairs, rows.count, moving});
-    const bool in_stretches = has_stretches(rows, moving), one_by_one = !in_blocks && !in_stretches;
     // To evaluate a row takes as long as to turn eight.
     const RotaryTasks tasks(turning, threads, one_by_one ? fewest_rows : 2 * block_rows,
                             one_by_one ? 32 : 8, in_blocks ? Progression::rows_before(rows) : 0);
