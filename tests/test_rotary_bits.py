@@ -307,18 +307,24 @@ def test_heads_inside_of_positions_are_turned_to_stand_outside(
     pairing: Pairing, dtype: str, elements: int
 ) -> None:
     for dim, rotary_dim in ((128, 128), (128, 40), (80, 80), (72, 72), (32, 32), (6, 6)):
-        projected = rows((2, 50, 9, dim), dtype)  # some pages of each head
-        between = projected[:, :, 2:7]  # as queries between others in a joint projection
-        for data in (projected, between, between[:, ::-1], between[:, :, ::-1]):
+        heads = 17 if dim == 128 else 80  # so many that their rows lie pages apart
+        projected = rows((2, 50, heads, dim), dtype)
+        between = projected[:, :, 2:-1]  # as queries between others in a joint projection
+        for data in (projected, between[:, ::-1], between[:, :, ::-1]):
             x = data.swapaxes(1, 2)  # (2, heads, 50, dim)
-            memory = np.zeros(x.nbytes + 128, np.uint8)
+            memory = np.full(x.nbytes + 128, 7, np.uint8)
             skipped = -memory.ctypes.data % 64 + elements * x.itemsize
             out = memory[skipped : skipped + x.nbytes].view(x.dtype).reshape(x.shape)
             options: dict[str, Any] = {"pairing": pairing, "rotary_dim": rotary_dim}
-            for positions in (None, range(3, 53), np.arange(100).reshape(2, 1, 50)):
-                rw.rotate(x, positions, **options, out=out)
+            for positions in (None, np.arange(100).reshape(2, 1, 50)):
+                turn = partial(rw.rotate, x, positions, **options, out=out)
                 expected = turned_in_place(np.ascontiguousarray(x), positions, **options)
-                assert_same_bits(out, expected)
+                for threads in (1, 3):
+                    out[...] = 0
+                    by_threads(threads, turn)
+                    assert_same_bits(out, expected)
+            beside = np.concatenate([memory[:skipped], memory[skipped + x.nbytes :]])
+            assert (beside == 7).all()
 
 
 @pairings

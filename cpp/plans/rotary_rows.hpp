@@ -113,8 +113,8 @@ class Turning {
             (axis.own ? own_ : shared_).add(axis);
             inner_ = axis;
         }
-        // What follows each other in y is streamed: rows of whole vectors by kernels themselves,
-        // and interleaved pairs that follow each other in x too.
+        // Rows that follow each other in y are streamed: those of whole vectors by kernels, and
+        // interleaved pairs that follow each other in x too; others by way of a room.
         const bool half = data.pairing == Pairing::half, turn_whole = 2 * pairs == data.dim;
         const std::int64_t lanes = line_bytes / element_bytes(table_type(data.type));
         const bool in_vectors = (half ? pairs : data.dim) % lanes == 0;
@@ -124,14 +124,21 @@ class Turning {
                           kernels.stream != nullptr;
         if (by_way_of_room_)
             most_rows_ = room_bytes / row_bytes();
-        // Near each other, rows need no more than kernels ask for by themselves.
-        const std::int64_t near_bytes = half ? page_bytes : page_bytes / 4;
-        const bool lie_far = std::abs(inner_.x_stride) * element_ > near_bytes;
-        reads_across_ = streamed_ && inner_.own && shared_.size() > 1 && lie_far &&
+        // Rows of a head that lie near each other kernels ask for soon enough by themselves.
+        const bool lie_far =
+            std::abs(inner_.x_stride) * element_ > (half ? page_bytes : page_bytes / 4);
+        reads_across_ = streamed_ && kernels.stream != nullptr && inner_.own &&
+                        shared_.size() > 1 && lie_far &&
                         std::abs(shared_.last().x_stride) < std::abs(inner_.x_stride);
         if (reads_across_) {
-            const std::int64_t most_bytes = std::min(page_bytes, asked_bytes / shared_.size());
-            most_rows_ = std::clamp<std::int64_t>(most_bytes / row_bytes(), 1, most_rows_);
+            const auto rows_in = [&](std::int64_t bytes) {
+                return std::max<std::int64_t>(bytes / row_bytes(), 1);
+            };
+            const std::int64_t asked_rows = rows_in(64 << 10);
+            most_rows_ =
+                std::min(most_rows_, std::clamp(asked_rows / shared_.last().length,
+                                                rows_in(page_bytes / 2), rows_in(page_bytes)));
+            most_across_ = std::max<std::int64_t>(asked_rows / most_rows_, 1);
         }
     }
 
@@ -144,7 +151,9 @@ class Turning {
     }
 
     void turn(Range own, Range shared, const TableRows& table) const {
-        if (inner_.own)
+        if (reads_across_)
+            turn_across(own, shared, table);
+        else if (inner_.own)
             turn_along_own(own, shared, table);
         else
             turn_along_shared(own, shared, table);
@@ -194,10 +203,7 @@ class Turning {
             for (std::int64_t other = shared.begin; other < shared.end;) {
                 Rotation rotation = at(row, other, table.from(row - own.begin));
                 rotation.rows = rows;
-                if (reads_across_)
-                    ask_for_share({row + rows, std::min(row + 2 * rows, own.end)}, shared, other);
-                else
-                    rotation.copies = shared_.stretch(other, shared.end);
+                rotation.copies = shared_.stretch(other, shared.end);
                 if (rotation.copies > 1) {
                     rotation.x_copy = shared_.last().x_stride;
                     rotation.y_copy = shared_.last().y_stride;
@@ -226,8 +232,26 @@ class Turning {
     }
 
     // Rows of x lie across those of y, as heads inside of positions do that are to stand outside.
-    // While a page or less of each is written, the next ones are asked for as they lie, one share
-    // of them with each of those that share positions. GCC drops calls of what only asks.
+    // A page or less of each head is written in turn; the rows that come next are asked for as they
+    // lie meanwhile, one share of them with each head.
+    void turn_across(Range own, Range shared, const TableRows& table) const {
+        for (Range some = shared; some.begin < shared.end; some.begin = some.end) {
+            some.end = some.begin + std::min(shared_.stretch(some.begin, shared.end), most_across_);
+            for (std::int64_t row = own.begin; row < own.end;) {
+                const std::int64_t rows = std::min(own_.stretch(row, own.end), most_rows_);
+                const Range next{row + rows, std::min(row + 2 * rows, own.end)};
+                for (std::int64_t other = some.begin; other < some.end; ++other) {
+                    Rotation rotation = at(row, other, table.from(row - own.begin));
+                    rotation.rows = rows;
+                    ask_for_share(next, some, other);
+                    turn_rows(rotation);
+                }
+                row += rows;
+            }
+        }
+    }
+
+    // Inline, as GCC drops calls of what does nothing but ask.
     [[gnu::always_inline]] void ask_for_share(Range next, Range shared, std::int64_t other) const {
         const std::int64_t first = (other - shared.begin) * next.size();
         std::int64_t row = next.begin + first / shared.size();
@@ -293,8 +317,9 @@ class Turning {
     Counter own_, shared_;
     RowAxis inner_{1, 0, 0, true};
     bool streamed_, by_way_of_room_, reads_across_;
-    static constexpr std::int64_t room_bytes = 8192, page_bytes = 4096, asked_bytes = 64 << 10;
+    static constexpr std::int64_t room_bytes = 8192, page_bytes = 4096;
     std::int64_t most_rows_ = std::numeric_limits<std::int64_t>::max(); // that are turned at once
+    std::int64_t most_across_ = 1;                                      // heads that take turns
 };
 
 // Tasks of some table rows, multiples of `step`, `before` of the first of which lie before the
