@@ -167,17 +167,18 @@ ON_AXES = {
 @pytest.mark.parametrize("name", ON_AXES)
 @pairings
 @dtypes
-def test_many_rows_of_several_axes_are_turned_by_their_tables(
+def test_many_rows_at_any_positions_are_turned_by_their_tables(
     dtype: str, pairing: Pairing, name: str, kind: Any
 ) -> None:
     frequencies = ON_AXES[name]
     axes, width = frequencies.axes, 2 * frequencies.radians.shape[-1]
     random = np.random.default_rng(axes)
-    shape = (300, axes) if axes > 1 else (300,)
+    count = 1200  # more than a task has
+    shape = (count, axes) if axes > 1 else (count,)
     of_tables = "float64" if dtype == "float64" else "float32"
-    x = rows((2, 300, width + 2), dtype)
-    # Of rows that are kept, of more than are, of none that are.
-    for first, end in ((0, 40), (0, 9000), (-3, 40)):
+    x = rows((2, count, width + 2), dtype)
+    # The smallest table that is kept holds them, a larger one, none; or not all of them.
+    for first, end in ((0, 40), (0, 3000), (0, 9000), (-3, 40)):
         cells = random.integers(first, end, shape).astype(kind)
         options: dict[str, Any] = {"pairing": pairing, "rotary_dim": width}
         tables = rw.rotary_tables(cells, frequencies=frequencies, dtype=of_tables)

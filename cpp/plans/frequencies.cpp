@@ -120,7 +120,8 @@ Frequencies::Frequencies(const Kernels& kernels, std::vector<Frequency> all, int
     };
     while (moving_pairs_ > 0 && stands_on_all_axes(moving_pairs_ - 1))
         --moving_pairs_;
-    axis_of_pairs_ = find_axis_of_pairs();
+    if (axes_ > 1)
+        axis_of_pairs_ = find_axis_of_pairs();
 }
 
 std::vector<int> Frequencies::find_axis_of_pairs() const {

@@ -98,7 +98,8 @@ class Frequencies {
     const GroupedFrequencies& grouped(int shift) const;
     // What turns when all axes have the same position: the sums over the axes.
     const Frequencies& diagonal() const;
-    // The axis on which each pair turns, any where it stands; empty where one turns on several.
+    // Of several axes that on which each pair turns, any where it stands; empty where one turns on
+    // more.
     const std::vector<int>& axis_of_pairs() const { return axis_of_pairs_; }
     // These, or the diagonal where the positions have one axis only.
     const Frequencies& along(const Positions& positions) const {

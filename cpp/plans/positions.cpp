@@ -32,11 +32,11 @@ std::int64_t stretch_of(const Value* values, std::int64_t count) {
 }
 
 template <class Value>
-std::int64_t largest_index_of(const Value* values, std::int64_t count) {
+std::int64_t largest_index_of(const Value* values, std::int64_t count, std::int64_t most) {
     std::int64_t largest = -1;
     for (std::int64_t i = 0; i < count; ++i) {
         const auto whole = static_cast<std::int64_t>(values[i]);
-        if (whole < 0 || !equals(values[i], whole))
+        if (whole < 0 || whole > most || !equals(values[i], whole))
             return -1;
         largest = std::max(largest, whole);
     }
@@ -95,13 +95,13 @@ std::int64_t Positions::stretch(std::int64_t row, std::int64_t end) const {
                                : stretch_of(reals + row, end - row);
 }
 
-std::int64_t Positions::largest_index() const {
+std::int64_t Positions::largest_index(std::int64_t most) const {
     if (integers != nullptr)
-        return largest_index_of(integers, count * axes);
+        return largest_index_of(integers, count * axes, most);
     if (reals != nullptr)
-        return largest_index_of(reals, count * axes);
-    const std::int64_t last = first + step * (count - 1);
-    return std::min(first, last) < 0 ? -1 : std::max(first, last);
+        return largest_index_of(reals, count * axes, most);
+    const auto [least, largest] = std::minmax({first, first + step * (count - 1)});
+    return least < 0 || largest > most ? -1 : largest;
 }
 
 std::int64_t Positions::index(std::int64_t row, int axis) const {

@@ -30,9 +30,9 @@ struct Positions {
     // How many positions from that row on, before row `end`, are integers that count upwards by
     // one; 1 at least. For arrays of one axis.
     std::int64_t stretch(std::int64_t row, std::int64_t end) const;
-    // The largest of integers from 0 on; -1 where some are others.
-    std::int64_t largest_index() const;
-    std::int64_t index(std::int64_t row, int axis = 0) const; // of those
+    // The largest where all are integers from 0 to `most`; -1 where some are others.
+    std::int64_t largest_index(std::int64_t most) const;
+    std::int64_t index(std::int64_t row, int axis) const; // what at() says, of such integers
     // The first position that is not finite or larger than 2^53 in size; -1 when there is none.
     // For arrays, which alone come unchecked.
     std::int64_t first_bad() const;

@@ -139,22 +139,32 @@ void turn_all(const Turning& turning, const RotaryTasks& tasks, int threads,
 // again, even from the third cache.
 constexpr std::int64_t kept_rows = 1024, kept_table_bytes = 512 << 10;
 
-// The smallest such table of positions up to `last`, of which so many rows are asked for. Pairs
+struct KeptTable {
+    TableRows rows;
+    std::int64_t count;
+};
+
+// The smallest such table that holds all of those positions, which may have several axes. Pairs
 // that stand still have none.
-std::optional<TableRows> kept_table(const Kernels& kernels, const Frequencies& frequencies,
-                                    std::int64_t last, std::int64_t rows, const RotaryData& data) {
-    if (last < 0 || table_type(data.type) != Type::float32)
+std::optional<KeptTable> kept_table(const Kernels& kernels, const Frequencies& turning_by,
+                                    const Positions& positions, const RotaryData& data) {
+    if (table_type(data.type) != Type::float32 ||
+        turning_by.moving_pairs() > most_pairs_of_kept_rows)
         return {};
     const std::int64_t row_bytes = 2 * data.pairs * element_bytes(Type::float32);
     const bool half = data.pairing == Pairing::half;
     const Layout layout = half ? Layout::apart : Layout::cosine_first;
     std::int64_t count = std::min(kept_rows, kept_table_bytes / row_bytes);
+    constexpr int last_size = Frequencies::first_sizes - 1;
+    const std::int64_t last = positions.largest_index((count << last_size) - 1);
+    if (last < 0)
+        return {};
     int size = 0;
     for (; last >= count; count *= 2)
-        if (++size == Frequencies::first_sizes)
-            return {};
+        ++size;
+    const Frequencies& frequencies = turning_by.axes() == 1 ? turning_by : turning_by.diagonal();
     // Few rows are not worth making a table.
-    if (rows < std::max<std::int64_t>(block_rows, count / 32) &&
+    if (positions.count < std::max<std::int64_t>(block_rows, count / 32) &&
         !frequencies.has_first_rows(layout, size))
         return {};
     const std::int64_t row_elements = (half ? 1 : 2) * data.pairs;
@@ -174,16 +184,19 @@ std::optional<TableRows> kept_table(const Kernels& kernels, const Frequencies& f
     });
     const Table table = table_in(kept);
     const auto* const first = static_cast<const char*>(table.first);
-    return TableRows{half ? static_cast<const char*>(table.second) : first, first,
-                     row_elements * element_bytes(Type::float32)};
+    return KeptTable{{half ? static_cast<const char*>(table.second) : first, first,
+                      row_elements * element_bytes(Type::float32)},
+                     count};
 }
 
 // Tables whose rows come from a kept one, each pair from that of the position on its axis.
 class GatheredTables {
   public:
-    static constexpr int most_axes = 8;
+    static bool can_gather(const Positions& rows, const Frequencies& frequencies) {
+        return rows.axes == 1 || (rows.axes <= most_axes && !frequencies.axis_of_pairs().empty());
+    }
 
-    GatheredTables(const TableRows& kept, const Frequencies& frequencies, const Positions& rows,
+    GatheredTables(const KeptTable& kept, const Frequencies& frequencies, const Positions& rows,
                    std::vector<OwnTable> tables, Pairing pairing)
         : kept_(kept), axis_of_pairs_(frequencies.axis_of_pairs()), rows_(rows),
           tables_(std::move(tables)), pairs_(frequencies.moving_pairs()),
@@ -194,15 +207,16 @@ class GatheredTables {
         const TableRows table = mine.table();
         const Positions rows = rows_.part(own.begin, own.size());
         if (half_) {
-            gather<float>(kept_.cosines, rows, mine.second(), table.row_bytes);
-            gather<float>(kept_.sines, rows, mine.first(), table.row_bytes);
+            gather<float>(kept_.rows.cosines, rows, mine.second(), table.row_bytes);
+            gather<float>(kept_.rows.sines, rows, mine.first(), table.row_bytes);
         } else {
-            gather<CosineAndSine>(kept_.cosines, rows, mine.first(), table.row_bytes);
+            gather<CosineAndSine>(kept_.rows.cosines, rows, mine.first(), table.row_bytes);
         }
         return table;
     }
 
   private:
+    static constexpr int most_axes = 8;
     struct CosineAndSine {
         float cosine, sine;
     };
@@ -212,9 +226,12 @@ class GatheredTables {
         const Value* from[most_axes];
         for (std::int64_t row = 0; row < rows.count; ++row) {
             auto* const to = reinterpret_cast<Value*>(static_cast<char*>(own) + row * row_bytes);
-            for (int axis = 0; axis < rows.axes; ++axis)
-                from[axis] =
-                    reinterpret_cast<const Value*>(kept + rows.index(row, axis) * kept_.row_bytes);
+            for (int axis = 0; axis < rows.axes; ++axis) {
+                // Whoever changes the positions meanwhile gets what these rows hold.
+                const std::int64_t index =
+                    std::clamp<std::int64_t>(rows.index(row, axis), 0, kept_.count - 1);
+                from[axis] = reinterpret_cast<const Value*>(kept + index * kept_.rows.row_bytes);
+            }
             if (rows.axes == 1)
                 std::copy_n(from[0], pairs_, to);
             else
@@ -223,7 +240,7 @@ class GatheredTables {
         }
     }
 
-    TableRows kept_;
+    KeptTable kept_;
     const std::vector<int>& axis_of_pairs_;
     Positions rows_;
     std::vector<OwnTable> tables_;
@@ -247,20 +264,17 @@ void rotate(const Kernels& kernels, const Frequencies& frequencies, const Positi
     if (turning.bytes() == 0)
         return;
     const Positions rows = positions.simplified();
-    const bool in_blocks = is_long_progression(rows, moving);
-    const bool in_stretches = has_stretches(rows, moving), one_by_one = !in_blocks && !in_stretches;
     const bool in_order = !rows.in_array() && rows.step == 1;
-    const bool gathers = !in_order && one_by_one && rows.axes <= GatheredTables::most_axes &&
-                         !turning_by.axis_of_pairs().empty();
-    std::optional<TableRows> kept;
-    if (copies && direction == Direction::forwards && (in_order || gathers))
-        kept = kept_table(kernels, rows.axes == 1 ? turning_by : turning_by.diagonal(),
-                          rows.largest_index(), rows.count, data);
+    std::optional<KeptTable> kept;
+    if (copies && direction == Direction::forwards &&
+        (in_order || GatheredTables::can_gather(rows, turning_by)))
+        kept = kept_table(kernels, turning_by, rows, data);
+    const bool in_blocks = is_long_progression(rows, moving);
     const Team team = team_for(turning, in_blocks || kept ? 0 : rows.count * moving, most_threads);
     const int threads = team.threads();
     if (kept && in_order)
         return turn_all(turning, RotaryTasks(turning, threads), threads,
-                        [&](Range own, int) { return kept->from(rows.first + own.begin); });
+                        [&](Range own, int) { return kept->rows.from(rows.first + own.begin); });
     if (kept) {
         const RotaryTasks tasks(turning, threads);
         const GatheredTables made(*kept, turning_by, rows,
@@ -272,6 +286,7 @@ void rotate(const Kernels& kernels, const Frequencies& frequencies, const Positi
     const Filling whole(kernels, turning_by, rows, factor, table_type(data.type),
                         half ? Layout::apart : Layout::cosine_first,
                         {nullptr, nullptr, (half ? 1 : 2) * data.pairs, rows.count, moving});
+    const bool in_stretches = has_stretches(rows, moving), one_by_one = !in_blocks && !in_stretches;
     // To evaluate a row takes as long as to turn eight.
     const RotaryTasks tasks(turning, threads, one_by_one ? fewest_rows : 2 * block_rows,
                             one_by_one ? 32 : 8, in_blocks ? Progression::rows_before(rows) : 0);
