@@ -317,7 +317,7 @@ struct Interleaved {
         if constexpr (is_converted<Data>)
             if (!streams && width % lanes == 0 && try_together<Interleaved>(r))
                 return;
-        if (streams && !gapless)
+        if (streams && !gapless) // in x alone there are gaps
             return run_gapless<true, Ahead::nothing>(r);
         if (gapless) {
             const bool to_second = r.ahead == Ahead::far_rows_to_second;
