@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from tests.conftest import RunPython
 from tests.data import DTYPES, LAYOUTS, assert_same_bits, dtypes, layouts, rows
 from tests.test_attention_bits import data
@@ -49,6 +50,79 @@ def test_of_keys_that_lie_apart_those_that_are_seen_are_met(
     expected = rw.attention(query, key, value, **options)
     apart = [x.swapaxes(1, 2).copy().swapaxes(1, 2) for x in (key, value)]
     assert_same_bits(rw.attention(query, *apart, **options), expected)
+
+
+def assert_same_results(found: Any, expected: Any) -> None:
+    for one, other in zip(found, expected, strict=True):
+        assert_same_bits(one, other)
+
+
+# Rows of 17 heads come in turns of nine and eight, or of fewer for many threads. Of two parts the
+# second is short.
+@pytest.mark.parametrize(("batch", "keys"), [(24, 300), (3, 2500)], ids=["", "parts"])
+@pytest.mark.parametrize(("queries", "group"), [(1, 1), (2, 1), (1, 3), (2, 2)])
+@dtypes
+def test_heads_side_by_side_in_memory_give_the_bits_of_heads_apart(
+    dtype: str, queries: int, group: int, batch: int, keys: int
+) -> None:
+    """A cache of 100 MB of float32 and more, for few queries: one that all of the batch share."""
+    rng = np.random.default_rng(0)
+    query = rows((batch, 17 * group, queries, 24), dtype)
+    key, value = (rows((keys, 17, width), dtype, width).swapaxes(0, 1) for width in (24, 200))
+    key[4, keys // 2, 3] = value[7, keys // 2, 150] = math.nan
+    mask = rng.random((batch, 17 * group, queries, keys)) < 0.8
+    mask[..., keys // 2] = False
+    mask[:, 5:7, :, 100:300] = mask[..., 128:256] = False  # blocks of some heads, and of all
+    bias = rng.standard_normal((17 * group, queries, keys))
+    bias[11, :, :128] = -np.inf
+    sinks, slopes = rng.standard_normal((2, 17 * group))
+    offset, lengths = np.arange(batch) * 1100 % keys, keys - np.arange(batch) * 13
+    cases: list[dict[str, Any]] = [
+        {},
+        {"mask": mask, "bias": bias, "sinks": sinks, "softcap": 5.0},
+        {"window": (150, 3), "sinks": sinks, "slopes": abs(slopes)},
+    ]
+    shapes = [(batch, *x.shape) for x in (key, value)]
+    side_by_side = list(map(np.broadcast_to, (key, value), shapes))
+    apart = list(map(np.broadcast_to, (key.copy(), value.copy()), shapes))
+    for given in cases:
+        given |= {"offset": offset, "key_lengths": lengths}
+        expected = rw.attention_with_lse(query, *apart, **given)
+        for threads in (1, 3, 40):
+            with rw.num_threads(threads):
+                found = rw.attention_with_lse(query, *side_by_side, **given)
+            assert_same_results(found, expected)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+def test_heads_side_by_side_may_see_other_parts_of_their_keys(dtype: str) -> None:
+    """Without a batch each head has its own length and offset; rows overlap, to save memory."""
+    heads, keys = 20, 6000
+
+    def overlapping(width: int) -> NDArray[Any]:
+        row = rows((2 * keys + heads, width), dtype, width)
+        along, across = row.strides
+        return np.lib.stride_tricks.as_strided(
+            row, (heads, keys, width), (along, 2 * along, across), writeable=False
+        )
+
+    query = rows((heads, 1, 24), dtype)
+    side_by_side = [overlapping(24), overlapping(200)]
+    apart = [x.copy() for x in side_by_side]
+    own = np.arange(heads) * 331
+    cases: list[dict[str, Any]] = [
+        {"key_lengths": [100, *[5999] * 18, 40]},
+        {"key_lengths": np.maximum(0, keys - own)},
+        {"window": (2500, 0), "offset": own, "sinks": 0.5},
+    ]
+    for given in cases:
+        expected = rw.attention_with_lse(query, *apart, **given)
+        stages = rw.attention_stages(query, *apart, **given)
+        for threads in (1, 3):
+            with rw.num_threads(threads):
+                assert_same_results(rw.attention_with_lse(query, *side_by_side, **given), expected)
+                found = rw.attention_stages(query, *side_by_side, **given)
+            assert_same_results(vars(found).values(), vars(stages).values())
 
 
 @pytest.mark.parametrize("queries", [1, 2, 3, 6, 20, 60, 300])

@@ -19,6 +19,7 @@ namespace {
 using ropewalk::Ahead;
 using ropewalk::most_vectors;
 using ropewalk::Rows;
+using ropewalk::strip_vectors;
 using ropewalk::Tile;
 
 constexpr double infinity = __builtin_inf();

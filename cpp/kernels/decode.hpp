@@ -74,9 +74,6 @@ void join_features(typename S::F32 more, bool empty, double rescale, double* out
 template <class Data>
 constexpr int line_elements = 64 / sizeof(typename Data::Element);
 
-// Vectors of features that are summed up at once.
-constexpr int strip_vectors = 8;
-
 // Adds to the sums of some queries: `vectors` vectors of features, of which the last has `rest`
 // lanes, times the weights of all keys, or of those that have a logit.
 template <class S, class T, class Data, bool all_seen, int queries, int vectors, class Asked>
@@ -174,18 +171,37 @@ template <class S, class T, class Data, bool all_seen>
     });
 }
 
+// function(first feature, how many, the sums that there are already or null) of each strip.
+template <class S, class T, class Function>
+void each_strip(const Tile<T>& tile, Function function) {
+    constexpr std::int64_t most = strip_vectors * Lanes<S, T>::count;
+    for (std::int64_t strip = 0; strip < tile.value_dim; strip += most) {
+        const std::int64_t left = tile.value_dim - strip;
+        function(strip, left < most ? left : most,
+                 tile.sums == nullptr ? nullptr : tile.sums + strip * tile.vectors);
+    }
+}
+
+template <class S, class T, class Data>
+void add_values_few(const Tile<T>& tile, const Rows& values) {
+    each_strip<S>(tile, [&](std::int64_t strip, std::int64_t width, T* sums) {
+        sum_strip<S, T, Data, true>(tile, values, nullptr, strip, width, sums);
+    });
+}
+
 // The sums of all features: taker_of(query)(feature, sums of this and the next, the lanes that hold
 // any).
 template <class S, class T, class Data, bool all_seen, class TakerOf>
 void sum_few(const Tile<T>& tile, const Rows& values, const T* seen, TakerOf taker_of) {
     constexpr int lanes = Lanes<S, T>::count;
     constexpr std::int64_t most = strip_vectors * lanes;
-    for (std::int64_t strip = 0; strip < tile.value_dim; strip += most) {
-        const std::int64_t left = tile.value_dim - strip, width = left < most ? left : most;
-        alignas(64) T sums[std::size_t{ropewalk::most_few * most}];
-        for (int query = 0; query < tile.vectors; ++query)
-            for (std::int64_t feature = 0; feature < width; feature += lanes)
-                S::put(sums + query * most + feature, S::all(T{0}));
+    each_strip<S>(tile, [&](std::int64_t strip, std::int64_t width, T* before) {
+        alignas(64) T own[std::size_t{ropewalk::most_few * most}];
+        T* const sums = before == nullptr ? own : before;
+        if (before == nullptr)
+            for (int query = 0; query < tile.vectors; ++query)
+                for (std::int64_t feature = 0; feature < width; feature += lanes)
+                    S::put(own + query * most + feature, S::all(T{0}));
         sum_strip<S, T, Data, all_seen>(tile, values, seen, strip, width, sums);
         for (int query = 0; query < tile.vectors; ++query) {
             const auto take = taker_of(query);
@@ -195,7 +211,7 @@ void sum_few(const Tile<T>& tile, const Rows& values, const T* seen, TakerOf tak
                      first_lanes(some < lanes ? some : lanes));
             }
         }
-    }
+    });
 }
 
 template <class S, class T, class Data, bool all_seen = false>

@@ -86,7 +86,9 @@ void ask_ahead(const Tile<T>& tile, std::int64_t width, int first, bool asks, Fu
     if constexpr (queries == 1 && sizeof(Element) > 2)
         if (tile.vectors == 1 && tile.ahead == Ahead::next_rows)
             return function(NextRows{});
-    const Turns turns = asks ? turns_of_group<S, T, Element>(tile, width, first) : Turns{};
+    const Turns turns = asks && tile.ahead != Ahead::asked
+                            ? turns_of_group<S, T, Element>(tile, width, first)
+                            : Turns{};
     if (turns.steps == 0)
         return function(NoRows{});
     function(turns);

@@ -367,7 +367,7 @@ constexpr ropewalk::MatrixKernels matrices_of() {
                                {tile_keys<S, F32, parts>, tile_keys<S, F16, parts>},
                                {turn_values<S, M, F32, parts>, turn_values<S, M, F16, parts>},
                                {score_matrices<S, M, parts>, cap<S, float>, find_extremes<S, float>,
-                                raise<S, float>, weigh_matrices<S, M>,
+                                raise<S, float>, weigh_matrices<S, M>, nullptr,
                                 accumulate_matrices<S, M, parts>,
                                 accumulate_seen_matrices<S, M, parts>, nullptr, divide_matrices<S>,
                                 all_finite_matrices<S>}};

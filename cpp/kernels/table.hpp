@@ -48,8 +48,9 @@ struct Exact {
 
 // What kernels ask for before they read it: nothing, the rows that come next, which are nearer than
 // memory, or rows far ahead, which are in memory, or in a cache where they wait; or those, beside
-// lines that are streamed, into the second cache, so that the first one has room for these.
-enum class Ahead : std::uint8_t { nothing, next_rows, far_rows, far_rows_to_second };
+// lines that are streamed, into the second cache, so that the first one has room for these. Nothing
+// either where the plan has asked.
+enum class Ahead : std::uint8_t { nothing, next_rows, far_rows, far_rows_to_second, asked };
 
 // Rows of data whose pairs are to be turned: each of `rows` rows of a table turns `repeats` rows,
 // one after another, and as many in every copy. Tables of interleaved pairs hold c s c s .., the

@@ -14,6 +14,8 @@ inline constexpr std::int64_t most_vectors = 3, most_few = 16;
 // So few may read whole rows one after another, which the processor fetches ahead best.
 inline constexpr int few_alone = 2;
 inline constexpr std::int64_t block_keys = 128;
+// Vectors of features of which few queries sum up values at once.
+inline constexpr int strip_vectors = 8;
 
 // Rows of keys or values, of the type that the kernel reads; the stride is in elements.
 struct Rows {
@@ -35,10 +37,11 @@ struct Tile {
     double* sum;           // of all weights so far, e^(logit - maximum)
     double* rescale;       // e^(maximum before this block - maximum)
     double* output;        // (value_dim, queries): the sum of weights times values
-    bool empty;            // whether output has never been written
+    T* sums;    // of values of the block that have been added already, or null; strip by strip
+    bool empty; // whether output has never been written
     Ahead ahead;
     bool large_first_cache, waits_for_second_cache; // as targets/dispatch.hpp says
-    bool near; // whether keys and values stay in the second cache
+    bool near; // whether keys and values stay in the second cache, or have been asked for
     // How many keys of the block a vector meets, and none fewer than the one before, so that causal
     // queries do not score what they do not see. Where queries are few, the first is for all.
     std::int64_t keys[most_vectors];
@@ -63,7 +66,11 @@ struct TileKernels {
     bool (*raise)(const Tile<T>& tile);
     // Logits become weights, which are added to the sum.
     void (*weigh)(const Tile<T>& tile);
-    // output = rescale times output, unless that is empty, + weights times values
+    // Where queries are few: sums += weights times some values of the block, whose weights the
+    // logits begin with.
+    void (*add_values)(const Tile<T>& tile, const Rows& values);
+    // output = rescale times output, unless that is empty, + sums, unless null, + weights times
+    // values
     void (*accumulate)(const Tile<T>& tile, const Rows& values);
     // The same where a value may be NaN or infinite: those whose logits are -inf are not read.
     void (*accumulate_seen)(const Tile<T>& tile, const Rows& values, const T* logits);

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "plans/attention_short.hpp"
-#include "plans/attention_task.hpp"
+#include "plans/attention_together.hpp"
 #include "plans/memory.hpp"
 #include "plans/pool.hpp"
 #include "plans/team.hpp"
@@ -18,13 +18,16 @@ template <class T>
 using Workers = std::vector<TileTasks<T>>;
 
 // All tiles of some groups of heads: those of a group that meet its keys together in one task, or
-// those of several groups that are scored first.
+// those of several groups that are scored first, or lie side by side.
 template <class T>
 void attend_tiles(const Tiling<T>& tiling, std::int64_t first, std::int64_t end, int threads,
                   Workers<T>& workers, Interruption& interruption) {
     const std::int64_t tiles = tiling.group_tiles(), together = tiling.together(threads);
-    // Tasks share out a set: the tiles of one group, or those of all groups where each has one.
-    const std::int64_t set_tiles = tiles == 1 ? end - first : tiles;
+    // Tasks share out a set: the tiles of one group, or, where each has one, those of all that lie
+    // side by side, or of all.
+    const std::int64_t set_tiles = tiles > 1                     ? tiles
+                                   : tiling.meets_side_by_side() ? tiling.tiles_side_by_side()
+                                                                 : end - first;
     const std::int64_t tasks = ceil_div(set_tiles, together);
     const std::int64_t sets = (end - first) * tiles / set_tiles;
     const auto run = [&](std::int64_t index, int worker) {
@@ -64,21 +67,34 @@ void attend_packed(Tiling<T>& tiling, std::int64_t first, std::int64_t end, T* m
     attend_tiles(tiling, first, end, threads, workers, interruption);
 }
 
-// All tiles, whose keys threads share out.
+// All tiles, whose keys threads share out: a part of those of a tile, or of several side by side, a
+// task.
 template <class T>
 void attend_parts(const Tiling<T>& tiling, int threads, Workers<T>& workers,
                   Interruption& interruption) {
     const std::int64_t left = tiling.partial_doubles();
     const Scratch partials(times(tiling.partials(), left));
-    const auto run = [&](std::int64_t index, int worker) {
-        const std::int64_t tile = tiling.tile_of_partial(index);
-        const std::int64_t part = tiling.parts_of(tile).begin + index - tiling.first_partial(tile);
-        TileTasks<T>& task = workers[static_cast<std::size_t>(worker)];
-        task.turn_to(tile, 1);
-        task.run(part == 0, tiling.keys_of_part(part), worker, interruption);
-        task.leave(partials.data() + index * left);
+    struct PartTask {
+        std::int64_t tile, count, part;
     };
-    run_tasks(tiling.partials(), threads, Task(run), interruption);
+    std::vector<PartTask> tasks;
+    const std::int64_t together = tiling.together(threads);
+    for (std::int64_t tile = 0, count = 0; tile < tiling.tiles(); tile += count) {
+        count = tiling.with_parts_of(tile, together);
+        const Interval parts = tiling.parts_of(tile);
+        for (std::int64_t part = parts.begin; part < parts.end; ++part)
+            tasks.push_back({tile, count, part});
+    }
+    const auto run = [&](std::int64_t index, int worker) {
+        const auto [tile, count, part] = tasks[static_cast<std::size_t>(index)];
+        const std::int64_t before = part - tiling.parts_of(tile).begin;
+        TileTasks<T>& task = workers[static_cast<std::size_t>(worker)];
+        task.turn_to(tile, count);
+        task.run(part == 0, tiling.keys_of_part(part), worker, interruption);
+        for (std::int64_t i = 0; i < count; ++i)
+            task.leave(i, partials.data() + (tiling.first_partial(tile + i) + before) * left);
+    };
+    run_tasks(static_cast<std::int64_t>(tasks.size()), threads, Task(run), interruption);
     if (interruption.stops(0)) // some may not have been left
         return;
     for (std::int64_t tile = 0; tile < tiling.tiles(); ++tile) {

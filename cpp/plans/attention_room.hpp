@@ -34,12 +34,12 @@ struct Scored {
     Rows values;
 };
 
-// What one thread needs for a tile of queries, which has scored so many blocks at once. Made with
-// no memory it says how much it needs.
+// What one thread needs for a tile of queries, which has scored so many blocks at once, or adds so
+// many features of values piece by piece. Made with no memory it says how much it needs.
 template <class T>
 struct Room {
-    T *queries, *logits, *unweighed, *keys, *values, *rows, *largest, *smallest, *maximum, *begin,
-        *end;
+    T *queries, *logits, *unweighed, *keys, *values, *sums, *rows, *largest, *smallest, *maximum,
+        *begin, *end;
     double *sum, *rescale, *output, *places, *slopes;
     const T** starts;
     const std::uint8_t** masks;
@@ -47,10 +47,12 @@ struct Room {
     T* gathered_biases;
     Stretch<T>* stretches;
     Scored* scored;
+    std::int64_t features; // of the sums of a query
     std::int64_t bytes = 0;
 
     Room(const Attention& a, const Scores<T>& bias, const Packing<T>& packing, bool converted,
-         std::int64_t count, std::int64_t blocks, char* memory) {
+         std::int64_t count, std::int64_t blocks, std::int64_t features_, char* memory)
+        : features(features_) {
         const auto take = [&](auto*& array, std::int64_t elements) {
             using Element = std::remove_reference_t<decltype(*array)>;
             array = memory == nullptr ? nullptr : reinterpret_cast<Element*>(memory + bytes);
@@ -61,6 +63,7 @@ struct Room {
         take(unweighed, block_keys * count);
         take(keys, converted || packing.pairs() != nullptr ? block_keys * a.dim : 0);
         take(values, converted ? block_keys * a.value_dim : 0);
+        take(sums, features * count);
         take(rows,
              packing.reads_queries() ? std::max(packing.query_width(), a.value_dim) * count : 0);
         take(largest, count * blocks);

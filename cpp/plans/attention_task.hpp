@@ -4,11 +4,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <memory>
 
 #include "plans/attention_logits.hpp"
 #include "plans/attention_queries.hpp"
-#include "plans/pool.hpp"
 
 namespace ropewalk {
 
@@ -71,22 +69,61 @@ class TileTask {
         const Rows keys = rows(keys_, a_.dim, block, room_.keys, converts_keys_);
         const Rows values = rows(values_, a_.value_dim, block, room_.values, converts_);
         score_(tile_, keys, static_cast<T>(a_.scale), fetches ? &values : nullptr);
-        show(a_.stages.scores, block);
-        if (a_.softcap != 0)
-            kernel_.cap(tile_, static_cast<T>(a_.softcap));
-        show(a_.stages.capped, block);
-        const Interval hidden = logits_.change(block);
-        show(a_.stages.biased != nullptr ? a_.stages.biased : a_.stages.weights, block);
-        room_.scored[scored_++] = {block, hidden, values};
+        room_.scored[scored_++] = {block, change(block), values};
     }
 
     void accumulate() {
         for (std::int64_t i = 0; i < scored_; ++i) {
+            const Scored& scored = room_.scored[i];
             if (scored_ > 1)
-                tile_of(room_.scored[i].block, i);
-            accumulate(room_.scored[i]);
+                tile_of(scored.block, i);
+            if (weigh(scored))
+                accumulate(scored.block, scored.values);
         }
         scored_ = 0;
+    }
+
+    // The same for one of several heads side by side. A block begins, unless nothing of it is seen;
+    // then some of its keys at a time, from one of its places on, are scored; then some of their
+    // values added.
+    bool begin(Interval block) {
+        if (block.begin >= block.end || logits_.hides_all(block))
+            return false;
+        room_.scored[scored_++] = {
+            block, {}, rows(values_, a_.value_dim, block, room_.values, converts_)};
+        return true;
+    }
+    void score_some(std::int64_t place) {
+        with_some(place, [&](Interval some) {
+            score_(tile_, rows(keys_, a_.dim, some, room_.keys, converts_keys_),
+                   static_cast<T>(a_.scale), nullptr);
+        });
+    }
+    void weigh() {
+        if (scored_ == 0)
+            return;
+        Scored& scored = room_.scored[0];
+        tile_of(scored.block, 0);
+        kernel_.find_extremes(tile_);
+        scored.hidden = change(scored.block);
+        if (!weigh(scored))
+            scored_ = 0;
+        else
+            std::fill_n(room_.sums, room_.features * queries_.count(), T{0});
+    }
+    void add_some(std::int64_t place) {
+        with_some(place, [&](Interval some) {
+            const auto [block, hidden, all] = room_.scored[0];
+            const Rows values = part_of(all, place, some.end - some.begin);
+            tile_.sums = room_.sums;
+            if (some.end < block.end) {
+                kernel_.add_values(tile_, values);
+            } else {
+                accumulate(block, values);
+                scored_ = 0;
+            }
+            tile_.sums = nullptr;
+        });
     }
 
     void finish() {
@@ -152,6 +189,7 @@ class TileTask {
                 room_.sum,
                 room_.rescale,
                 room_.output,
+                nullptr,
                 false,
                 tiling_.ahead(),
                 has_large_first_cache(),
@@ -189,7 +227,35 @@ class TileTask {
         tile_.smallest = room_.smallest + scored * tiling_.most();
     }
 
-    void accumulate(const Scored& scored) {
+    // What comes between the products of a block and their weights. Returns its keys that some
+    // query may not see.
+    Interval change(Interval block) {
+        show(a_.stages.scores, block);
+        if (a_.softcap != 0)
+            kernel_.cap(tile_, static_cast<T>(a_.softcap));
+        show(a_.stages.capped, block);
+        const Interval hidden = logits_.change(block);
+        show(a_.stages.biased != nullptr ? a_.stages.biased : a_.stages.weights, block);
+        return hidden;
+    }
+
+    // function(some keys of the block that has begun), from a place of it on, if there are any.
+    template <class Function>
+    void with_some(std::int64_t place, Function function) {
+        if (scored_ == 0)
+            return;
+        const Interval block = room_.scored[0].block;
+        const std::int64_t first = block.begin + place;
+        if (first >= block.end)
+            return;
+        const Interval some{first, std::min(block.end, first + some_keys)};
+        tile_.logits = room_.logits + place;
+        tile_.keys[0] = some.end - some.begin;
+        function(some);
+    }
+
+    // Whether the values of the block are still to be accumulated: not where only some may be.
+    bool weigh(const Scored& scored) {
         // Zero times NaN is NaN: values of masked keys must not be multiplied. Where matrices are,
         // zeros fill them up.
         const bool as_matrices = tiling_.packing().matrices() != nullptr;
@@ -202,12 +268,17 @@ class TileTask {
         if (selective)
             std::copy_n(tile_.logits, block_keys * queries_.padded(), room_.unweighed);
         kernel_.weigh(tile_);
-        if (selective)
-            kernel_.accumulate_seen(tile_, scored.values, room_.unweighed);
-        else if (scored.block.end == keys_met_.end && divides_last_)
-            return write_output(&scored.values);
-        else
-            kernel_.accumulate(tile_, scored.values);
+        if (!selective)
+            return true;
+        kernel_.accumulate_seen(tile_, scored.values, room_.unweighed);
+        tile_.empty = false;
+        return false;
+    }
+    // The values of a block, or the last of them.
+    void accumulate(Interval block, const Rows& values) {
+        if (block.end == keys_met_.end && divides_last_)
+            return write_output(&values);
+        kernel_.accumulate(tile_, values);
         tile_.empty = false;
     }
 
@@ -309,69 +380,6 @@ class TileTask {
     Interval keys_met_{};
     std::int64_t scored_ = 0; // blocks
     bool written_ = false;    // the output
-};
-
-// Tiles that meet the same keys, block by block: a block that one has read is near for the others.
-// Or tiles of which all are scored first.
-template <class T>
-class TileTasks {
-  public:
-    // Of so many tiles at most.
-    TileTasks(const Tiling<T>& tiling, std::int64_t most) : tiling_(tiling) {
-        for (std::int64_t i = 0; i < most; ++i)
-            tasks_[i] = std::make_unique<TileTask<T>>(tiling);
-    }
-
-    void turn_to(std::int64_t first, std::int64_t count) {
-        count_ = count;
-        fetches_ = count > 1 || first % tiling_.group_tiles() == 0;
-        for (std::int64_t i = 0; i < count; ++i)
-            tasks_[i]->turn_to(first + i);
-    }
-
-    void run(bool first_part, Interval part, int worker, Interruption& interruption) {
-        Interval all{part.end, part.begin};
-        for (std::int64_t i = 0; i < count_; ++i) {
-            tasks_[i]->start(first_part, part);
-            const Interval keys = tasks_[i]->keys_met(part.begin, part.end);
-            if (keys.begin < keys.end)
-                all = {std::min(all.begin, keys.begin), std::max(all.end, keys.end)};
-        }
-        const bool scores_first = tiling_.scores_first();
-        const std::int64_t step = tiling_.scored_blocks() * block_keys;
-        for (std::int64_t first = all.begin / block_keys * block_keys; first < all.end;) {
-            const std::int64_t next = std::min(all.end, first + step);
-            for (std::int64_t i = 0; i < count_; ++i) {
-                for (std::int64_t key = first; key < next; key += block_keys) {
-                    const Interval block = tasks_[i]->keys_met(key, key + block_keys);
-                    if (block.begin < block.end)
-                        tasks_[i]->score(block, fetches_ && i == 0);
-                }
-                if (!scores_first)
-                    tasks_[i]->accumulate();
-            }
-            if (scores_first)
-                for (std::int64_t i = 0; i < count_; ++i)
-                    tasks_[i]->accumulate();
-            first = next;
-            if (first < all.end && interruption.stops(worker))
-                return;
-        }
-    }
-
-    void finish() {
-        for (std::int64_t i = 0; i < count_; ++i)
-            tasks_[i]->finish();
-    }
-    // Of one tile.
-    void leave(double* partial) const { tasks_[0]->leave(partial); }
-    void join(const double* partials) { tasks_[0]->join(partials); }
-
-  private:
-    const Tiling<T>& tiling_;
-    std::int64_t count_ = 0;
-    bool fetches_ = false; // whether no tile before them has brought the keys near
-    std::unique_ptr<TileTask<T>> tasks_[most_scored];
 };
 
 } // namespace ropewalk

@@ -31,6 +31,10 @@ constexpr double near_bytes = 0x1p20, far_bytes = 0x1p25, far_bytes_of_intel = 0
 // and values than are near: the memory of so many tiles stays near.
 constexpr std::int64_t most_together = 3;
 
+// Heads that lie side by side in memory meet so many keys of each in turn, and so many heads do at
+// most. Vectors of logits that begin there end where a block does.
+constexpr std::int64_t some_keys = 16, most_side_by_side = 16;
+
 // It is remembered of so many blocks at most what their values are: keys that repeat in memory may
 // be more than any memory holds.
 constexpr std::int64_t most_remembered = std::int64_t{1} << 16;
@@ -88,7 +92,8 @@ class Tiling {
           groups_(queries_ == 0 ? 0 : product(a_.leading) / heads_),
           most_(few_ ? std::clamp<std::int64_t>(queries_, 1, most_few) : even_tile()),
           tiles_(ceil_div(queries_, most_)), blocks_(ceil_div(a_.keys, block_keys)),
-          near_(bytes() <= near_bytes), ahead_(what_is_ahead()) {
+          near_(bytes() <= near_bytes), ahead_(what_is_ahead()),
+          side_by_side_(heads_side_by_side()) {
         if (tiles() > groups() && blocks_ <= most_remembered / groups())
             finite_ = std::make_unique<FiniteBlocks>(groups() * blocks_);
         if (cuts())
@@ -96,12 +101,19 @@ class Tiling {
     }
 
     std::int64_t tiles() const { return groups() * tiles_; }
-    // Tiles of one group that meet its keys together, or of several that are scored first; threads
-    // get four tasks each at least, and more of these, which are small.
+    // Tiles of one group that meet its keys together, or of several that are scored first, or lie
+    // side by side. Threads get four tasks each at least, and more of those that are small; or as
+    // much to do, within a quarter, as they would get of single tiles.
     std::int64_t together(int threads) const {
         const auto at_most = [&](std::int64_t most, std::int64_t tasks) {
             return std::clamp<std::int64_t>(tiles() / (tasks * threads), 1, most);
         };
+        if (meets_side_by_side()) {
+            std::int64_t count = side_by_side_;
+            while (count > 1 && longest(count, threads) > 1.25 * longest(1, threads))
+                count = ceil_div(count, 2);
+            return count;
+        }
         if (scores_first())
             return at_most(most_scored / scored_blocks(), 16);
         const double bytes = static_cast<double>(packing_.elements()) * double{sizeof(T)};
@@ -112,7 +124,7 @@ class Tiling {
     // queries read, and gain nothing.
     bool scores_first() const {
         const bool alone = few_ && queries_ <= few_alone && a_.type == computed_type<T>;
-        return alone && !near_ &&
+        return alone && !near_ && side_by_side_ == 1 &&
                times(a_.keys, a_.dim * std::int64_t{sizeof(T)}) >= least_scored_bytes;
     }
     // Blocks that a tile scores before it meets their values.
@@ -135,11 +147,21 @@ class Tiling {
                tile % tiles_ * (parts.end - parts.begin);
     }
     std::int64_t partials() const { return first_partials_.back(); }
-    std::int64_t tile_of_partial(std::int64_t partial) const {
-        const auto next = std::upper_bound(first_partials_.begin(), first_partials_.end(), partial);
-        const std::int64_t tile = (next - first_partials_.begin() - 1) * tiles_;
-        const Interval parts = parts_of(tile);
-        return tile + (partial - first_partial(tile)) / (parts.end - parts.begin);
+    // Whether few queries meet keys of several heads in turn; the tiles of all that lie so.
+    bool meets_side_by_side() const { return side_by_side_ > 1; }
+    std::int64_t tiles_side_by_side() const { return a_.leading.back() / heads_; }
+    // How many tiles meet the parts of their keys together, from one on: these must be the same.
+    std::int64_t with_parts_of(std::int64_t tile, std::int64_t most) const {
+        const std::int64_t side = meets_side_by_side() ? tiles_side_by_side() : 1;
+        const auto has_same = [&, parts = parts_of(tile)](std::int64_t other) {
+            const Interval others = parts_of(other);
+            return others.begin == parts.begin && others.end == parts.end;
+        };
+        most = std::min(most, side - tile % side);
+        std::int64_t count = 1;
+        while (count < most && has_same(tile + count))
+            ++count;
+        return count;
     }
     std::int64_t queries() const { return queries_; } // that share keys and values
     std::int64_t most() const { return most_; }       // queries of a tile
@@ -154,12 +176,20 @@ class Tiling {
         return (tiles_ - 1 - (tile - group_of(tile) * tiles_)) * most_;
     }
     Room<T> room(char* memory) const {
-        return {a_, bias(), packing_, converts(), most_, scored_blocks(), memory};
+        const std::int64_t strip = strip_vectors * kernel().lanes;
+        return {a_,
+                bias(),
+                packing_,
+                converts(),
+                most_,
+                scored_blocks(),
+                meets_side_by_side() ? up_to(strip, a_.value_dim) : 0,
+                memory};
     }
     const Attention& attention() const { return a_; }
     const Kernels& kernels() const { return kernels_; }
-    bool near() const { return near_; }
-    Ahead ahead() const { return ahead_; }
+    bool near() const { return near_ || meets_side_by_side(); }
+    Ahead ahead() const { return meets_side_by_side() ? Ahead::asked : ahead_; }
     // What the parts of a tile leave: maximum, sum and output of every query.
     std::int64_t partial_doubles() const { return most_ * (2 + a_.value_dim); }
 
@@ -342,8 +372,30 @@ class Tiling {
             return {nullptr, 0, a_.keys};
         return {first_row(rows, head), rows.row_stride, a_.keys};
     }
+    // How long a thread has to work at most, in parts of keys, or all of them, of a tile, where so
+    // many heads that lie side by side are a task.
+    double longest(std::int64_t count, int threads) const {
+        const auto sets = static_cast<double>(ceil_div(tiles(), count));
+        const double parts = has_parts() ? static_cast<double>(a_.keys) / part_keys : 1;
+        const auto each = [&](double of_set) { return std::ceil(sets * of_set / threads); };
+        const double whole = std::floor(parts);
+        return static_cast<double>(count) * (each(whole) + each(1) * (parts - whole));
+    }
     const TileKernels<T>& few_kernels(Type type) const {
         return kernel().few[static_cast<std::size_t>(type)];
+    }
+    // Heads whose keys lie side by side in each row, and whose values do: where they come from
+    // afar, few queries of each meet some keys of all before the next ones, in the order of memory.
+    std::int64_t heads_side_by_side() const {
+        const auto lie_so = [&](const DataRows& rows, std::int64_t width) {
+            return rows.leading.group.back() == heads_ && rows.leading.stride.back() == width &&
+                   rows.row_stride >= 2 * width;
+        };
+        if (!few_ || tiles_ > 1 || converts() || a_.leading.empty() || a_.value_dim == 0 ||
+            ahead_ != Ahead::far_rows || !lie_so(a_.key, a_.dim) || !lie_so(a_.value, a_.value_dim))
+            return 1;
+        const std::int64_t tiles = tiles_side_by_side();
+        return ceil_div(tiles, ceil_div(tiles, most_side_by_side)); // evenly
     }
     // Whether lanes are features, which must be joined for each query: that pays for fewer of them
     // where features are few, too. The type does not matter: half types get what float32 gets.
@@ -390,6 +442,7 @@ class Tiling {
     std::int64_t groups_, most_, tiles_, blocks_;
     bool near_;
     Ahead ahead_;
+    std::int64_t side_by_side_;
     std::vector<Interval> parts_;              // of each group, where some has several
     std::vector<std::int64_t> first_partials_; // of each group, and how many there are
     std::unique_ptr<FiniteBlocks> finite_; // where tiles share blocks, and these are not too many

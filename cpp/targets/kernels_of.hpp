@@ -57,6 +57,7 @@ constexpr ropewalk::TileKernels<T> few_of() {
             find_extremes_few<S, T>,
             raise_few<S, T>,
             weigh_few<S, T>,
+            add_values_few<S, T, Data>,
             accumulate_few<S, T, Data>,
             accumulate_few_seen<S, T, Data>,
             accumulate_last_few<S, T, Data>,
@@ -71,8 +72,8 @@ constexpr ropewalk::AttentionKernels<T> attention_of() {
     using BF16 = HalfData<S, BFloat16>;
     ropewalk::AttentionKernels<T> all{
         Lanes<S, T>::count,
-        {score<S, T>, cap<S, T>, find_extremes<S, T>, raise<S, T>, weigh<S, T>, accumulate<S, T>,
-         accumulate_seen<S, T>, nullptr, divide<S, T>, all_finite<S, T, Own>},
+        {score<S, T>, cap<S, T>, find_extremes<S, T>, raise<S, T>, weigh<S, T>, nullptr,
+         accumulate<S, T>, accumulate_seen<S, T>, nullptr, divide<S, T>, all_finite<S, T, Own>},
         {},
         {add_bias<S, T>, add_slopes<S, T>, hide_masked<S, T>, hide_outside<S, T>},
         {add_bias_few<S, T>, add_slopes_few<S, T>, hide_masked_few<S, T>, hide_outside_few<S, T>},

@@ -228,6 +228,7 @@ struct Memory {
                 sum.data(),
                 rescale.data(),
                 output.data(),
+                nullptr,
                 true,
                 Ahead::nothing,
                 false,
@@ -386,6 +387,67 @@ void expect_same_last(const Kernels& kernels, int vectors, std::int64_t value_di
     }
 }
 
+// function(tile, some rows, whether they are the last) of few queries and sixteen keys of a block
+// at a time.
+template <class T, class Function>
+void each_piece(Tile<T> tile, const ropewalk::Rows& rows, Function function) {
+    constexpr std::int64_t most = 16;
+    for (std::int64_t place = 0; place < rows.count; place += most, tile.logits += most) {
+        const std::int64_t count = tile.keys[0] = std::min(most, rows.count - place);
+        const T* const first = static_cast<const T*>(rows.first) + place * rows.stride;
+        function(tile, ropewalk::Rows{first, rows.stride, count}, place + count == rows.count);
+    }
+}
+
+// The logits of a block, a row a query, as they are or as they come piece by piece.
+template <class T>
+std::vector<T> logits_of(const Tile<T>& tile) {
+    std::vector<T> all;
+    for (int query = 0; query < tile.vectors; ++query)
+        all.insert(all.end(), tile.logits + query * block_keys,
+                   tile.logits + query * block_keys + tile.keys[0]);
+    return all;
+}
+template <class T>
+std::vector<T> logits_in_pieces(const ropewalk::TileKernels<T>& few, Tile<T> tile,
+                                const ropewalk::Rows& keys) {
+    const auto queries = static_cast<std::size_t>(tile.vectors);
+    std::vector<T> logits(queries * block_keys), largest(queries), smallest(queries);
+    tile.logits = logits.data();
+    tile.largest = largest.data();
+    tile.smallest = smallest.data();
+    each_piece(tile, keys, [&](const Tile<T>& some, const ropewalk::Rows& rows, bool) {
+        few.score(some, rows, T{3}, nullptr);
+    });
+    return logits_of(tile);
+}
+
+// What becomes of a tile's output as values are accumulated at once or piece by piece. Where there
+// are rows for it, the last of them are divided.
+template <class T>
+std::vector<double> accumulated(const ropewalk::TileKernels<T>& few, Tile<T> tile,
+                                const ropewalk::Rows& values, bool in_pieces, T* result = nullptr) {
+    const auto queries = static_cast<std::size_t>(tile.vectors);
+    std::vector<double> output(tile.output, tile.output + tile.vectors * tile.value_dim);
+    std::vector<T> sums(queries * static_cast<std::size_t>(tile.value_dim + 128));
+    tile.output = output.data();
+    const auto finish = [&](const Tile<T>& last, const ropewalk::Rows& rows) {
+        if (result != nullptr)
+            few.accumulate_last(last, rows, tile.vectors, result);
+        else
+            few.accumulate(last, rows);
+    };
+    if (!in_pieces) {
+        finish(tile, values);
+        return output;
+    }
+    tile.sums = sums.data();
+    each_piece(tile, values, [&](const Tile<T>& some, const ropewalk::Rows& rows, bool last) {
+        last ? finish(some, rows) : few.add_values(some, rows);
+    });
+    return output;
+}
+
 // As attended, with so few queries that lanes are features. Returns results and maxima.
 template <class T, std::size_t queries>
 std::vector<T> attended_by_few(const Kernels& kernels, Ahead ahead, bool large_first_cache,
@@ -393,7 +455,7 @@ std::vector<T> attended_by_few(const Kernels& kernels, Ahead ahead, bool large_f
     const auto type = sizeof(T) == 4 ? ropewalk::Type::float32 : ropewalk::Type::float64;
     const auto& attention = kernels_of<T>(kernels);
     const auto& few = attention.few[static_cast<std::size_t>(type)];
-    constexpr std::int64_t dim = 19, value_dim = 37, keys = 45;
+    constexpr std::int64_t dim = 19, value_dim = 137, keys = 45; // two strips of values and more
     const Changes<T> changes(queries, keys);
     const auto query = numbers<T>(queries * dim, 1), key = numbers<T>(2 * keys * dim, 2);
     auto value = numbers<T>(2 * keys * value_dim, 3);
@@ -409,6 +471,8 @@ std::vector<T> attended_by_few(const Kernels& kernels, Ahead ahead, bool large_f
         const ropewalk::Rows rows{key.data() + first * dim, dim, keys};
         const ropewalk::Rows values{value.data() + first * value_dim, value_dim, keys};
         few.score(tile, rows, T{3}, nullptr);
+        expect(same_bits(logits_in_pieces(few, tile, rows), logits_of(tile)), kernels.isa,
+               "other logits piece by piece");
         expect_extremes(kernels, tile, queries, true);
         few.cap(tile, T{2});
         expect_extremes(kernels, tile, queries, true);
@@ -423,7 +487,16 @@ std::vector<T> attended_by_few(const Kernels& kernels, Ahead ahead, bool large_f
         few.raise(tile);
         few.weigh(tile);
         if (few.all_finite(values, value_dim)) {
-            few.accumulate_last(tile, values, queries, at_once.data());
+            std::vector<T> in_pieces = at_once;
+            accumulated(few, tile, values, false, at_once.data());
+            accumulated(few, tile, values, true, in_pieces.data());
+            expect(same_bits(in_pieces, at_once), kernels.isa, "other results piece by piece");
+            for (const bool empty : {false, true}) {
+                tile.empty = empty;
+                expect(accumulated(few, tile, values, true) ==
+                           accumulated(few, tile, values, false),
+                       kernels.isa, "other outputs piece by piece");
+            }
             few.accumulate(tile, values);
         } else {
             few.accumulate_seen(tile, values, unweighed.data());
@@ -479,7 +552,7 @@ bool has_nan(const std::vector<T>& all) {
 template <class T, std::size_t queries>
 void expect_same_few(const Kernels& kernels, const Kernels& scalar) {
     const auto there = attended_by_few<T, queries>(scalar, Ahead::nothing, false, false, false);
-    for (const Ahead ahead : {Ahead::nothing, Ahead::next_rows, Ahead::far_rows})
+    for (const Ahead ahead : {Ahead::nothing, Ahead::next_rows, Ahead::far_rows, Ahead::asked})
         for (const bool large_first_cache : {false, true})
             for (const bool waits : {false, true})
                 for (const bool near : {false, true}) {
