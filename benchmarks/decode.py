@@ -9,7 +9,7 @@ import ropewalk as rw
 from benchmarks.attention import TOLERANCE, contenders, operations
 from benchmarks.figures import Array, Case, Figure
 from benchmarks.measure import Bench, check, rows, unit
-from benchmarks.rivals import exact, grouped, rivals
+from benchmarks.rivals import exact, grouped, rivals, rivals_in_rows
 
 DIM = 128
 HEADS = 8  # of keys and values
@@ -54,6 +54,28 @@ def grouped_heads(bench: Bench) -> Iterator[Figure]:
     """Two to 32 query heads for each of 8 heads of keys; the slower limit binds."""
     for queries in bench.of([2, 4, 8, 32], [2, 8]):
         yield from compared(bench, queries)
+
+
+def view_caches(bench: Bench) -> Iterator[Figure]:
+    """A cache whose rows hold all heads: one or four queries for each of 8; of reading it."""
+    found = rivals_in_rows(bench.threads)
+    for queries in bench.of([1, 4], [1, 4]):
+        for size in bench.of([4, 32, 64, 256], [4]):
+            query, both = cached(size, queries)
+            inside = np.ascontiguousarray(both.swapaxes(1, 2))
+            arrays = [query, *inside.swapaxes(1, 2)]
+            ours = partial(rw.attention, *(array[None] for array in arrays))
+            contiguous = partial(rw.attention, *(array[None] for array in (query, *both)))
+            verify = checked(arrays)
+            verify(ours())
+            verify(contiguous())
+            yield bench.figure(
+                {"queries a key head": queries, "MiB": size, "keys": both.shape[-2]},
+                ours,
+                rivals=contenders(found, arrays, verify),
+                ourselves={"contiguous": contiguous},
+                limits=bench.limits.read(inside),
+            )
 
 
 def half_caches(bench: Bench) -> Iterator[Figure]:

@@ -66,48 +66,78 @@ def attention(query: Array, key: Array, value: Array, causal: bool, *, threads: 
     return onnx_call("Attention", inputs, threads, is_causal=int(causal))
 
 
+def rows(array: Array) -> Array:
+    """Return heads of positions as positions, each of which holds all heads."""
+    return array.swapaxes(0, 1).reshape(1, array.shape[1], -1)
+
+
+def of_rows(
+    operator: str, query: Array, key: Array, value: Array, threads: int, **given: Any
+) -> Call:
+    """Return a call of an operator whose inputs and result are positions that hold all heads."""
+    inputs = {"query": rows(query), "key": rows(key), "value": rows(value)}
+    result = np.empty((query.shape[1], len(query), value.shape[-1]), query.dtype)
+    call = onnx_call(operator, inputs, threads, out=result.reshape(1, len(result), -1), **given)
+
+    def attend() -> Array:
+        call()
+        return result
+
+    return attend
+
+
+def attention_of_rows(
+    query: Array, key: Array, value: Array, causal: bool, *, threads: int
+) -> Call | None:
+    """ONNX's operator, of positions that hold all heads."""
+    if not find_spec("onnxruntime"):
+        return None
+    heads = {"q_num_heads": len(query), "kv_num_heads": len(key)}
+    return of_rows("Attention", query, key, value, threads, is_causal=int(causal), **heads)
+
+
+def own_attention_of_rows(
+    query: Array, key: Array, value: Array, causal: bool, *, threads: int
+) -> Call | None:
+    """Its own operator, where heads share no keys."""
+    if not find_spec("onnxruntime") or len(query) != len(key) or causal:
+        return None
+    own = {"domain": OWN, "num_heads": len(query)}
+    return of_rows("MultiHeadAttention", query, key, value, threads, **own)
+
+
 def own_attention(
     query: Array, key: Array, value: Array, causal: bool, *, threads: int
 ) -> Call | None:
-    """Its own operators, where they take these inputs; each position holds all heads."""
+    """Its own operators, where they take these inputs: queries of the last keys, over a cache, or
+    heads that share no keys, to all of them."""
     (heads, queries, dim), (key_heads, keys, _) = query.shape, key.shape
-    # Queries of the last keys, over a cache; or heads that share no keys, to all of them.
     takes_cache = (causal or queries == 1) and dim % 8 == 0
-    takes_all = heads == key_heads and not causal
-    if not find_spec("onnxruntime") or not (takes_cache or takes_all):
+    if not takes_cache:
+        return own_attention_of_rows(query, key, value, causal, threads=threads)
+    if not find_spec("onnxruntime"):
         return None
-
-    def rows(array: Array) -> Array:
-        return array.swapaxes(0, 1).reshape(1, array.shape[1], -1)
-
     result = np.empty((queries, heads, dim), query.dtype)
-    out = result.reshape(1, queries, heads * dim)
-    if takes_cache:  # into which the new keys and values are written
-        before = keys - queries
-        caches = [key[None].copy(), value[None].copy()]
-        call = onnx_call(
-            "GroupQueryAttention",
-            {
-                "query": rows(query),
-                "key": rows(key[:, before:]),
-                "value": rows(value[:, before:]),
-                "past_key": caches[0],
-                "past_value": caches[1],
-                "last": np.array([keys - 1], np.int32),
-                "keys": np.array(keys, np.int32),
-            },
-            threads,
-            out=out,
-            kept={"present_key": caches[0], "present_value": caches[1]},
-            domain=OWN,
-            num_heads=heads,
-            kv_num_heads=key_heads,
-        )
-    else:
-        inputs = {"query": rows(query), "key": rows(key), "value": rows(value)}
-        call = onnx_call(
-            "MultiHeadAttention", inputs, threads, out=out, domain=OWN, num_heads=heads
-        )
+    before = keys - queries  # new keys and values are written into the cache
+    caches = [key[None].copy(), value[None].copy()]
+    call = onnx_call(
+        "GroupQueryAttention",
+        {
+            "query": rows(query),
+            "key": rows(key[:, before:]),
+            "value": rows(value[:, before:]),
+            "past_key": caches[0],
+            "past_value": caches[1],
+            "last": np.array([keys - 1], np.int32),
+            "keys": np.array(keys, np.int32),
+        },
+        threads,
+        out=result.reshape(1, queries, heads * dim),
+        kept={"present_key": caches[0], "present_value": caches[1]},
+        domain=OWN,
+        num_heads=heads,
+        kv_num_heads=key_heads,
+    )
 
     def attend() -> Array:
         call()

@@ -27,6 +27,7 @@ PARTS = {
     "models": models.models,
     "decode": decode.decode,
     "grouped": decode.grouped_heads,
+    "view-caches": decode.view_caches,
     "half-caches": decode.half_caches,
     "short-heads": decode.short_heads,
     "merging": merging.merging,

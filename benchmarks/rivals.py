@@ -109,3 +109,15 @@ def rivals(threads: int, *, dtype: str = "float32") -> Mapping[str, Rival]:
     if dtype in ("float32", "bfloat16"):  # JAX multiplies no float16 here
         found["JAX"] = jax_rival()
     return {name: rival for name, rival in found.items() if rival}
+
+
+def rivals_in_rows(threads: int) -> Mapping[str, Rival]:
+    """Return them for rows of all heads, which operators of ONNX Runtime read as they lie."""
+    found = dict(rivals(threads))
+    operators = {
+        "ONNX Runtime": onnx.attention_of_rows,
+        "ONNX Runtime's own": onnx.own_attention_of_rows,
+    }
+    for name, attend in operators.items():
+        found[name] = Rival(partial(attend, threads=threads), lambda result: result.swapaxes(0, 1))
+    return found
