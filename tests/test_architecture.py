@@ -194,6 +194,8 @@ def test_the_foundations_import_nothing_above_them() -> None:
     assert imported_from_ropewalk(PYTHON / "_arrays.py") == {"_core", "_options"}
     assert imported_from_ropewalk(PYTHON / "_results.py") == {"_core", "_options", "_arrays"}
     assert imported_from_ropewalk(PYTHON / "_runtime.py") == {"_core", "_options"}
+    of_conversions = imported_from_ropewalk(PYTHON / "_conversions.py")
+    assert of_conversions == {"_core", "_results", "_runtime"}
     below = {"_core", "_options", "_arrays", "_results", "frequencies"}
     for path in (PYTHON / "frequencies").glob("*.py"):
         assert imported_from_ropewalk(path) <= below

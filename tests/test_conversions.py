@@ -1,4 +1,4 @@
-"""What is taken for a number, an option or an array, and what is not, by every function alike."""
+"""What is taken for a number, an option or an array, by every function alike, and other dtypes."""
 
 import decimal
 import subprocess
@@ -10,11 +10,13 @@ import ml_dtypes
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.data import assert_same_bits, rows
+from tests import data
+from tests.data import LAYOUTS, assert_same_bits, by_threads, layouts, rows
 from tests.refusals import exactly
 
 import ropewalk as rw
 from ropewalk import _options
+from ropewalk._conversions import in_dtype
 
 F = rw.frequencies
 ONES = np.ones((3, 8))
@@ -515,3 +517,71 @@ def test_a_field_makes_no_frequencies_of_records() -> None:
 def test_sets_are_no_strings() -> None:
     with pytest.raises(TypeError, match=r"^labels must be strings"):
         _options.strings("labels", frozenset("ab"), 2)
+
+
+# Numbers in another dtype, beside NumPy's own conversion and that of ml_dtypes: so many that these
+# do not make it
+
+HALVES = [data.DTYPES["float16"], data.DTYPES["bfloat16"]]
+FLOAT32 = np.dtype(np.float32)
+halves = pytest.mark.parametrize("half", HALVES, ids=str)
+
+
+@halves
+def test_every_number_of_a_half_type_has_one_in_float32(half: np.dtype[Any]) -> None:
+    every = np.tile(np.arange(1 << 16, dtype=np.uint16).view(half), 5)
+    found, expected = in_dtype(every, FLOAT32), every.astype(np.float32)
+    assert found.dtype == FLOAT32
+    np.testing.assert_array_equal(found, expected)
+    assert_same_bits(np.signbit(found), np.signbit(expected))
+
+
+@halves
+def test_float32_is_rounded_to_the_nearest_number_of_a_half_type(half: np.dtype[Any]) -> None:
+    every = np.arange(1 << 16, dtype=np.uint16).view(half).astype(np.float32)
+    numbers = every[np.isfinite(every)]
+    between = (numbers.astype(np.float64) + np.roll(numbers, -1)) / 2  # of neighbours, mostly
+    middle = between.astype(np.float32)
+    with np.errstate(all="ignore"):
+        near = [np.nextafter(middle, np.float32(side)) for side in (-np.inf, np.inf)]
+        x = np.concatenate([every, middle, *near, [3.4e38, -3.4e38, 1e-45]]).astype(np.float32)
+        expected = x.astype(half)
+    found = in_dtype(x, half)
+    nan = np.isnan(x)
+    assert np.isnan(found[nan]).all()
+    assert_same_bits(found[~nan], expected[~nan])
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@layouts
+@halves
+def test_other_dtypes_of_arrays_that_lie_anyhow(
+    half: np.dtype[Any], layout: str, threads: int
+) -> None:
+    x = LAYOUTS[layout](rows((3, 340, 263), str(half)))
+    wide = by_threads(threads, lambda: in_dtype(x, FLOAT32))
+    assert_same_bits(wide, x.astype(np.float32))
+    assert_same_bits(by_threads(threads, lambda: in_dtype(wide, half)), np.array(x))
+    transposed = by_threads(threads, lambda: in_dtype(x.T, FLOAT32))
+    assert_same_bits(transposed, x.T.astype(np.float32))
+
+
+def test_numbers_of_a_dtype_are_themselves_in_it() -> None:
+    every: list[np.dtype[Any]] = [np.dtype(np.float64), FLOAT32, *HALVES]
+    for dtype in every:
+        x = np.ones(3, dtype)
+        assert in_dtype(x, dtype) is x
+
+
+@pytest.mark.parametrize("shape", [(), (0,), (3, 0), (1, 1)])
+@halves
+def test_other_dtypes_of_small_arrays(half: np.dtype[Any], shape: tuple[int, ...]) -> None:
+    x = np.full(shape, 1.5, half)
+    assert_same_bits(in_dtype(x, FLOAT32), np.full(shape, 1.5, np.float32))
+    assert_same_bits(in_dtype(in_dtype(x, FLOAT32), half), x)
+
+
+def test_between_others_numpy_converts_without_a_word() -> None:
+    assert in_dtype(np.array([1e300, -np.inf]), FLOAT32).tolist() == [np.inf, -np.inf]
+    assert in_dtype(np.array([1e300]), HALVES[0]).tolist() == [np.inf]
+    assert in_dtype(np.array([1.5], HALVES[0]), np.dtype(HALVES[1])).tolist() == [1.5]

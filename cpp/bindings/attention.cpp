@@ -4,13 +4,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
-#include <limits>
 
 #include "plans/arithmetic.hpp"
-#include "plans/memory.hpp"
-#include "plans/pool.hpp"
-#include "plans/team.hpp"
 #include "targets/dispatch.hpp"
 
 namespace py = pybind11;
@@ -176,44 +171,10 @@ void attend_arrays(const py::array& query, const py::array& key, const py::objec
     run_attention(a, threads);
 }
 
-// As many as a bias has, of which a finite number stays one.
-void narrow(const double* wide, std::int64_t count, float* to) {
-    constexpr double largest = std::numeric_limits<float>::max();
-    std::transform(wide, wide + count, to, [largest](double value) {
-        return static_cast<float>(std::isfinite(value) ? std::clamp(value, -largest, largest)
-                                                       : value);
-    });
-}
-
-py::array bias_in_float32(const py::array& bias, int threads) {
-    require(is_c_contiguous(bias), "an array without gaps");
-    const Type type = type_of(bias);
-    py::array result =
-        new_array(py::dtype::of<float>(), {bias.shape(), bias.shape() + bias.ndim()});
-    const auto* const from = static_cast<const char*>(bias.data());
-    auto* const to = static_cast<float*>(result.mutable_data());
-    constexpr std::int64_t share = std::int64_t{1} << 16; // elements of a task
-    const auto convert = [&](std::int64_t task, int) {
-        const std::int64_t first = task * share;
-        const std::int64_t count = std::min<std::int64_t>(share, bias.size() - first);
-        const void* const some = from + first * element_bytes(type);
-        if (type == Type::float64)
-            narrow(static_cast<const double*>(some), count, to + first);
-        else
-            kernels_in<float>(*chosen_kernels)
-                .read[static_cast<std::size_t>(type)](some, count, to + first);
-    };
-    const Team team(4.0 * static_cast<double>(bias.size()), threads);
-    run_plan(bias.size(),
-             [&] { run_tasks(ceil_div(bias.size(), share), team.threads(), Task(convert)); });
-    return result;
-}
-
 } // namespace
 
 void register_attention(py::module_& m) {
     m.def("attend", &attend_arrays);
-    m.def("bias_in_float32", &bias_in_float32);
     register_attention_problem(m);
 }
 

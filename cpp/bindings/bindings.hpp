@@ -21,6 +21,7 @@ namespace ropewalk {
 extern const Kernels* chosen_kernels;
 
 void register_attention(pybind11::module_& m);
+void register_conversions(pybind11::module_& m);
 void register_encodings(pybind11::module_& m);
 void register_merging(pybind11::module_& m);
 void register_rotary(pybind11::module_& m);

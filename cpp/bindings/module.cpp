@@ -114,6 +114,7 @@ PYBIND11_MODULE(_main, m, py::mod_gil_not_used()) {
     m.attr("supported_isas") = ropewalk::isa_names();
     ropewalk::register_runtime(m);
     ropewalk::register_attention(m);
+    ropewalk::register_conversions(m);
     ropewalk::register_encodings(m);
     ropewalk::register_merging(m);
     ropewalk::register_rotary(m);

@@ -8,7 +8,7 @@ from typing import Any, cast, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ropewalk import _arrays, _core, _options, _results
+from ropewalk import _arrays, _conversions, _core, _options, _results
 from ropewalk._options import Boolean, Precision, Real, Window
 from ropewalk._runtime import get_num_threads
 
@@ -102,10 +102,7 @@ class Problem:
         return _results.empty(self.scores_shape[:-1])
 
     def of_data(self, stage: NDArray[Any]) -> NDArray[Any]:
-        if stage.dtype == self.dtype:  # to ask NumPy for silence takes a microsecond
-            return stage
-        with np.errstate(all="ignore"):
-            return stage.astype(self.dtype)
+        return _conversions.in_dtype(stage, self.dtype)
 
     def attend(
         self,
@@ -195,7 +192,7 @@ def checked_data(given: tuple[ArrayLike, ...]) -> tuple[NDArray[Any], ...]:
         return arrays
     if {array.dtype for array in arrays} != {query.dtype}:
         dtype = _arrays.common_dtype("query, key and value", arrays)
-        arrays = tuple(a if a.dtype == dtype else a.astype(dtype, order="C") for a in arrays)
+        arrays = tuple(_conversions.in_dtype(array, dtype) for array in arrays)
     if not _core.rows_fit_plainly(arrays):
         _check_rows(arrays)
         arrays = tuple(map(_arrays.with_rows, arrays))
@@ -279,11 +276,11 @@ def checked_bias(bias: ArrayLike, *, wide: bool) -> NDArray[Any]:
     shape = array.shape
     if 0 in array.strides:  # one of what is broadcast, for it will be again
         array = array[tuple(slice(None, 1 if s == 0 else None) for s in array.strides)]
-    if wide:
-        array = array.astype(computed)
-    else:
+    if not wide and array.itemsize == 8:
         array = np.require(array, array.dtype.type, ["C", "A"])
         array = _core.bias_in_float32(array, get_num_threads())
+    else:
+        array = _conversions.in_dtype(array, computed)
     return array if array.shape == shape else np.broadcast_to(array, shape)
 
 

@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ropewalk import _arrays, _options, _results
+from ropewalk import _arrays, _conversions, _options, _results
 from ropewalk._options import Real
 
 Measure = Literal["cosine", "inner", "euclidean"]
@@ -191,7 +191,7 @@ def similarity(a: ArrayLike, b: ArrayLike, /, *, measure: Measure = "cosine") ->
         raise ValueError(msg) from None
     dtype = _arrays.common_dtype("a and b", (first, second))
     working = np.result_type(dtype, np.float32)
-    first, second = first.astype(working, copy=False), second.astype(working, copy=False)
+    first, second = (_conversions.in_dtype(array, working) for array in (first, second))
     with np.errstate(all="ignore"):  # infinity and NaN answer for themselves
         if measure == "inner":
             result = np.vecdot(first, second)
@@ -201,7 +201,7 @@ def similarity(a: ArrayLike, b: ArrayLike, /, *, measure: Measure = "cosine") ->
             result = np.clip(np.vecdot(first, second) / np.sqrt(squares), -1, 1)
         else:
             result = _distances(first, second)
-        return np.asarray(result).astype(dtype)
+        return _conversions.in_dtype(np.asarray(result), dtype)
 
 
 def _distances(first: NDArray[Any], second: NDArray[Any]) -> NDArray[Any]:

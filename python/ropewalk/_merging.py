@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ropewalk import _arrays, _core, _results
+from ropewalk import _arrays, _conversions, _core, _results
 from ropewalk._runtime import get_num_threads
 
 
@@ -99,7 +99,7 @@ def merge_attention(
     lse = _results.empty(shape[:-1])
     rows = math.prod(shape[:-1])
     if rows:
-        parts = [part.astype(dtype, copy=False).reshape(rows, shape[-1]) for part in values]
+        parts = [_conversions.in_dtype(part, dtype).reshape(rows, shape[-1]) for part in values]
         parts = [_arrays.with_rows(part) for part in parts]
         _core.merge(parts, sums.reshape(len(parts), rows), merged, lse, threads)
     return _results.filled(result, merged), lse

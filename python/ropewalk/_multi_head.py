@@ -9,7 +9,7 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ropewalk import _arrays, _options, _results
+from ropewalk import _arrays, _conversions, _options, _results
 from ropewalk._attention import AttentionOptions, attention, attention_weights
 from ropewalk._options import Integer
 from ropewalk._rotary import rotate
@@ -46,13 +46,13 @@ class Projection:
                 f"{self.name}_weight, got shape {bias.shape}"
             )
             raise ValueError(msg)
-        rows = rows.astype(dtype, copy=False)
+        rows = _conversions.in_dtype(rows, dtype)
         # One product, where NumPy would make one for each of a batch.
         if math.prod(leading[:-1]) > 1:
             rows = rows.reshape(math.prod(leading), features)
-        product: NDArray[Any] = rows @ weight.astype(dtype, copy=False)
+        product: NDArray[Any] = rows @ _conversions.in_dtype(weight, dtype)
         if bias is not None:
-            product += bias.astype(dtype, copy=False)
+            product += _conversions.in_dtype(bias, dtype)
         return product.reshape(*leading, weight.shape[1])
 
 
@@ -297,7 +297,7 @@ def multi_head_attention(
     if output is not None:
         with np.errstate(all="ignore"):
             result = output.of(result, result.dtype)
-    return narrowed(result, dtype)
+    return _conversions.in_dtype(result, dtype)
 
 
 def multi_head_attention_weights(
@@ -373,14 +373,7 @@ def multi_head_attention_weights(
         positions if key is None and key_positions is None else key_positions,
         options,
     )
-    return narrowed(weights, dtype)
-
-
-def narrowed(result: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
-    if result.dtype == dtype:
-        return result
-    with np.errstate(all="ignore"):  # beyond the largest number lies infinity
-        return result.astype(dtype)
+    return _conversions.in_dtype(weights, dtype)
 
 
 def check_options(options: AttentionOptions, *others: str) -> None:

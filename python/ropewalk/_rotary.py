@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from ropewalk import _arrays, _core, _options, _results
+from ropewalk import _arrays, _conversions, _core, _options, _results
 from ropewalk._options import Boolean, Integer, Pairing, Real
 from ropewalk._runtime import get_num_threads
 from ropewalk.frequencies import Frequencies, from_radians
@@ -464,10 +464,11 @@ def rotate_by(
         plain = _core.rotate_by_plainly(cosines, sines, data, out, interleaved, threads)
         if plain is not None:
             return plain
-    wanted = np.float64 if data.dtype == np.float64 else np.float32
-    with np.errstate(all="ignore"):
-        cosine_table = np.require(_arrays.data("cosines", cosines), wanted, ["C", "A"])
-        sine_table = np.require(_arrays.data("sines", sines), wanted, ["C", "A"])
+    wanted = np.dtype(np.float64 if data.dtype == np.float64 else np.float32)
+    cosine_table, sine_table = (
+        np.require(_conversions.in_dtype(_arrays.data(name, table), wanted), None, ["C", "A"])
+        for name, table in (("cosines", cosines), ("sines", sines))
+    )
     if cosine_table.shape != sine_table.shape:
         msg = (
             f"cosines and sines must have one shape, got {cosine_table.shape} and "

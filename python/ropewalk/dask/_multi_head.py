@@ -12,12 +12,12 @@ from numpy.typing import ArrayLike, NDArray
 import ropewalk as rw
 from ropewalk import _arrays
 from ropewalk._attention import AttentionOptions
+from ropewalk._conversions import in_dtype
 from ropewalk._multi_head import (
     Rotary,
     check_options,
     computed_dtype,
     first_positions,
-    narrowed,
     rotation_options,
 )
 from ropewalk._options import Boolean, Integer
@@ -170,7 +170,7 @@ def multi_head_attention(
     )
     if output_weight is not None:
         merged = _projected(merged, matrices, "output", dtype)
-    return merged.map_blocks(narrowed, empty.dtype, dtype=empty.dtype)
+    return merged.map_blocks(in_dtype, empty.dtype, dtype=empty.dtype)
 
 
 def _without_rows(x: da.Array) -> NDArray[Any]:
