@@ -125,6 +125,22 @@ def test_heads_side_by_side_may_see_other_parts_of_their_keys(dtype: str) -> Non
             assert_same_results(vars(found).values(), vars(stages).values())
 
 
+def test_heads_side_by_side_may_be_parts_of_longer_rows() -> None:
+    """Keys and values of two sequences as one projection gives them with the queries, 34 MB."""
+    keys = 8300
+    fused = rows((2, keys, 3, 8, 64), "float16")
+    query, key, value = (fused[:, :, i].swapaxes(1, 2) for i in range(3))
+    mask = np.random.default_rng(0).random((2, 8, 1, keys)) < 0.9
+    mask[:, :, :, 256:3000] = False
+    given: dict[str, Any] = {"softcap": 5.0, "mask": mask}
+    one, apart = query[:, :, -1:], (key.copy(), value.copy())
+    expected = vars(rw.attention_stages(one, *apart, **given)).values()
+    for threads in (1, 2):
+        with rw.num_threads(threads):
+            found = rw.attention_stages(one, key, value, **given)
+        assert_same_results(vars(found).values(), expected)
+
+
 @pytest.mark.parametrize("queries", [1, 2, 3, 6, 20, 60, 300])
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 def test_half_types_get_what_float32_gets(dtype: str, queries: int) -> None:

@@ -78,13 +78,12 @@ void attend_parts(const Tiling<T>& tiling, int threads, Workers<T>& workers,
         std::int64_t tile, count, part;
     };
     std::vector<PartTask> tasks;
-    const std::int64_t together = tiling.together(threads);
-    for (std::int64_t tile = 0, count = 0; tile < tiling.tiles(); tile += count) {
-        count = tiling.with_parts_of(tile, together);
-        const Interval parts = tiling.parts_of(tile);
-        for (std::int64_t part = parts.begin; part < parts.end; ++part)
-            tasks.push_back({tile, count, part});
-    }
+    tiling.each_with_same_parts(tiling.together(threads),
+                                [&](std::int64_t tile, std::int64_t count) {
+                                    const Interval parts = tiling.parts_of(tile);
+                                    for (std::int64_t part = parts.begin; part < parts.end; ++part)
+                                        tasks.push_back({tile, count, part});
+                                });
     const auto run = [&](std::int64_t index, int worker) {
         const auto [tile, count, part] = tasks[static_cast<std::size_t>(index)];
         const std::int64_t before = part - tiling.parts_of(tile).begin;
@@ -123,8 +122,9 @@ void attend_in(const Kernels& kernels, const Attention& attention, int most_thre
     const std::int64_t most = std::clamp<std::int64_t>(tasks, 1, threads);
     Workers<T> workers;
     workers.reserve(static_cast<std::size_t>(most));
+    const std::int64_t together = tiling.together(threads);
     for (std::int64_t i = 0; i < most; ++i)
-        workers.emplace_back(tiling, tiling.together(threads));
+        workers.emplace_back(tiling, together);
     if (tiling.packs()) {
         const std::int64_t groups = tiling.groups();
         const std::int64_t at_once =

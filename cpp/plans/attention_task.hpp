@@ -254,7 +254,8 @@ class TileTask {
         function(some);
     }
 
-    // Whether the values of the block are still to be accumulated: not where only some may be.
+    // Logits of a block become weights. Says whether its values are still to be accumulated: where
+    // only some may be, they have been.
     bool weigh(const Scored& scored) {
         // Zero times NaN is NaN: values of masked keys must not be multiplied. Where matrices are,
         // zeros fill them up.

@@ -102,8 +102,8 @@ class Tiling {
 
     std::int64_t tiles() const { return groups() * tiles_; }
     // Tiles of one group that meet its keys together, or of several that are scored first, or lie
-    // side by side. Threads get four tasks each at least, and more of those that are small; or as
-    // much to do, within a quarter, as they would get of single tiles.
+    // side by side. Threads get four tasks each at least, and more of those that are small; or none
+    // has more than a quarter more to do than it would have of single tiles.
     std::int64_t together(int threads) const {
         const auto at_most = [&](std::int64_t most, std::int64_t tasks) {
             return std::clamp<std::int64_t>(tiles() / (tasks * threads), 1, most);
@@ -150,18 +150,14 @@ class Tiling {
     // Whether few queries meet keys of several heads in turn; the tiles of all that lie so.
     bool meets_side_by_side() const { return side_by_side_ > 1; }
     std::int64_t tiles_side_by_side() const { return a_.leading.back() / heads_; }
-    // How many tiles meet the parts of their keys together, from one on: these must be the same.
-    std::int64_t with_parts_of(std::int64_t tile, std::int64_t most) const {
-        const std::int64_t side = meets_side_by_side() ? tiles_side_by_side() : 1;
-        const auto has_same = [&, parts = parts_of(tile)](std::int64_t other) {
-            const Interval others = parts_of(other);
-            return others.begin == parts.begin && others.end == parts.end;
-        };
-        most = std::min(most, side - tile % side);
-        std::int64_t count = 1;
-        while (count < most && has_same(tile + count))
-            ++count;
-        return count;
+    // function(first tile, how many) of all that meet the parts of their keys together, so many at
+    // most: these must be the same.
+    template <class Function>
+    void each_with_same_parts(std::int64_t most, Function function) const {
+        for (std::int64_t tile = 0, count = 0; tile < tiles(); tile += count) {
+            count = with_parts_of(tile, most);
+            function(tile, count);
+        }
     }
     std::int64_t queries() const { return queries_; } // that share keys and values
     std::int64_t most() const { return most_; }       // queries of a tile
@@ -372,14 +368,36 @@ class Tiling {
             return {nullptr, 0, a_.keys};
         return {first_row(rows, head), rows.row_stride, a_.keys};
     }
-    // How long a thread has to work at most, in parts of keys, or all of them, of a tile, where so
-    // many heads that lie side by side are a task.
+    std::int64_t with_parts_of(std::int64_t tile, std::int64_t most) const {
+        const std::int64_t side = meets_side_by_side() ? tiles_side_by_side() : 1;
+        const auto has_same = [&, parts = parts_of(tile)](std::int64_t other) {
+            const Interval others = parts_of(other);
+            return others.begin == parts.begin && others.end == parts.end;
+        };
+        most = std::min(most, side - tile % side);
+        std::int64_t count = 1;
+        while (count < most && has_same(tile + count))
+            ++count;
+        return count;
+    }
+    // How long some thread works, in parts of keys, or all of them, of a tile, where so many heads
+    // that lie side by side are a task. The last keys may be a shorter part.
     double longest(std::int64_t count, int threads) const {
-        const auto sets = static_cast<double>(ceil_div(tiles(), count));
-        const double parts = has_parts() ? static_cast<double>(a_.keys) / part_keys : 1;
-        const auto each = [&](double of_set) { return std::ceil(sets * of_set / threads); };
-        const double whole = std::floor(parts);
-        return static_cast<double>(count) * (each(whole) + each(1) * (parts - whole));
+        std::int64_t whole = 0, last = 0; // tasks
+        if (!has_parts())
+            whole = tiles() / tiles_side_by_side() * ceil_div(tiles_side_by_side(), count);
+        else
+            each_with_same_parts(count, [&](std::int64_t tile, std::int64_t) {
+                const Interval parts = parts_of(tile);
+                const bool has_last = parts.end * part_keys > a_.keys;
+                last += has_last;
+                whole += parts.end - parts.begin - has_last;
+            });
+        const double of_last = static_cast<double>(a_.keys % part_keys) / part_keys;
+        const auto turns = [&](std::int64_t n) {
+            return static_cast<double>(ceil_div(n, threads));
+        };
+        return static_cast<double>(count) * (turns(whole) + turns(last) * of_last);
     }
     const TileKernels<T>& few_kernels(Type type) const {
         return kernel().few[static_cast<std::size_t>(type)];
