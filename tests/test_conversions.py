@@ -566,6 +566,12 @@ def test_other_dtypes_of_arrays_that_lie_anyhow(
     assert_same_bits(transposed, x.T.astype(np.float32))
 
 
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_other_dtypes_of_another_byte_order(order: Any) -> None:
+    x = np.asarray(rows((600, 500), "float16"), ">f2", order=order)
+    assert_same_bits(in_dtype(x, FLOAT32), x.astype(np.float32))
+
+
 def test_numbers_of_a_dtype_are_themselves_in_it() -> None:
     every: list[np.dtype[Any]] = [np.dtype(np.float64), FLOAT32, *HALVES]
     for dtype in every:

@@ -27,6 +27,7 @@ from tests.conftest import RunPython
 from tests.data import DTYPES, UNIT, assert_same_bits, rows
 
 import ropewalk as rw
+from ropewalk import _core
 from ropewalk._attention_problem import Problem
 
 Arrays = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
@@ -513,6 +514,20 @@ def test_multi_head_attention_is_that_of_the_whole(dtype: str, options: dict[str
     assert found.dtype == whole.dtype == lazy.dtype
     assert lazy.shape == found.shape
     np.testing.assert_allclose(found.astype(float), whole.astype(float), rtol=0, atol=ATOL[dtype])
+
+
+def test_results_are_rounded_on_one_thread_a_task(monkeypatch: pytest.MonkeyPatch) -> None:
+    threads: list[int] = []
+    convert = _core.convert
+
+    def spy(numbers: NDArray[Any], out: NDArray[Any], own: int) -> None:
+        threads.append(own)
+        convert(numbers, out, own)
+
+    monkeypatch.setattr(_core, "convert", spy)
+    x = da.from_array(rows((2, 400, 12), "float16"), chunks=(1, 200, 12))
+    rw.dask.multi_head_attention(x, **layer("float16")).compute()
+    assert set(threads) == {1}
 
 
 @pytest.mark.parametrize(

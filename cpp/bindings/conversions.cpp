@@ -23,9 +23,15 @@ void convert_all(std::int64_t elements, int threads, const Convert& convert) {
     run_plan(elements, [&] { run_tasks(ceil_div(elements, share), team.threads(), Task(task)); });
 }
 
+bool is_native(const py::array& array) {
+    const char order = array.dtype().byteorder();
+    return order == '=' || order == '|';
+}
+
 // From float32 to a half type, or from that to float32.
 void convert(const py::array& from, const py::array& to, int threads) {
-    require(is_c_contiguous(from), "an array without gaps");
+    require(is_c_contiguous(from) && is_native(from) && is_native(to),
+            "arrays without gaps, in this byte order");
     check_out(to, from.size());
     const Type own = type_of(from), other = type_of(to);
     const auto& kernels = kernels_in<float>(*chosen_kernels);

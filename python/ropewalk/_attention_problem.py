@@ -276,8 +276,9 @@ def checked_bias(bias: ArrayLike, *, wide: bool) -> NDArray[Any]:
     shape = array.shape
     if 0 in array.strides:  # one of what is broadcast, for it will be again
         array = array[tuple(slice(None, 1 if s == 0 else None) for s in array.strides)]
-    if not wide and array.itemsize == 8:
+    if not wide:
         array = np.require(array, array.dtype.type, ["C", "A"])
+    if not wide and array.itemsize == 8:
         array = _core.bias_in_float32(array, get_num_threads())
     else:
         array = _conversions.in_dtype(array, computed)

@@ -13,7 +13,7 @@ from ropewalk._runtime import get_num_threads
 _FLOAT16 = np.dtype(np.float16)
 # From so many elements on the core is faster than NumPy, which takes up to twenty times as long for
 # float16; bfloat16 becomes float32 as fast by ml_dtypes, but on one thread.
-_LEAST, _LEAST_OF_WIDENED_BFLOAT16 = 1 << 9, 1 << 18
+_LEAST, _LEAST_OF_BFLOAT16 = 1 << 9, 1 << 18
 
 
 def in_dtype(array: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
@@ -21,8 +21,8 @@ def in_dtype(array: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
     if array.dtype == dtype:
         return array
     is_between_half_type_and_float32 = array.itemsize + dtype.itemsize == 2 + 4
-    widens_bfloat16 = dtype.itemsize == 4 and array.dtype != _FLOAT16
-    least = _LEAST_OF_WIDENED_BFLOAT16 if widens_bfloat16 else _LEAST
+    widens_another = dtype.itemsize == 4 and array.dtype != _FLOAT16
+    least = _LEAST_OF_BFLOAT16 if widens_another else _LEAST
     if array.size < least or not is_between_half_type_and_float32:
         if dtype.itemsize > array.itemsize:
             return array.astype(dtype)
@@ -30,9 +30,9 @@ def in_dtype(array: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
         with np.errstate(all="ignore"):
             return array.astype(dtype)
     flags = array.flags
-    if not (flags.c_contiguous and flags.aligned):
-        if array.T.flags.c_contiguous and flags.aligned:
-            return in_dtype(array.T, dtype).T
+    if not flags.c_contiguous and array.T.flags.c_contiguous:
+        return in_dtype(array.T, dtype).T
+    if not (flags.c_contiguous and flags.aligned and array.dtype.isnative):
         array = np.require(array, array.dtype.type, ["C", "A"])
     result = _results.empty(array.shape, dtype)
     _core.convert(array, result, get_num_threads())

@@ -465,10 +465,11 @@ def rotate_by(
         if plain is not None:
             return plain
     wanted = np.dtype(np.float64 if data.dtype == np.float64 else np.float32)
-    cosine_table, sine_table = (
-        np.require(_conversions.in_dtype(_arrays.data(name, table), wanted), None, ["C", "A"])
-        for name, table in (("cosines", cosines), ("sines", sines))
-    )
+    with np.errstate(all="ignore"):
+        cosine_table, sine_table = (
+            np.require(_conversions.in_dtype(_arrays.data(name, table), wanted), None, ["C", "A"])
+            for name, table in (("cosines", cosines), ("sines", sines))
+        )
     if cosine_table.shape != sine_table.shape:
         msg = (
             f"cosines and sines must have one shape, got {cosine_table.shape} and "

@@ -170,7 +170,12 @@ def multi_head_attention(
     )
     if output_weight is not None:
         merged = _projected(merged, matrices, "output", dtype)
-    return merged.map_blocks(in_dtype, empty.dtype, dtype=empty.dtype)
+    return merged.map_blocks(_rounded, empty.dtype, dtype=empty.dtype)
+
+
+def _rounded(block: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
+    with rw.num_threads(1):
+        return in_dtype(block, dtype)
 
 
 def _without_rows(x: da.Array) -> NDArray[Any]:
