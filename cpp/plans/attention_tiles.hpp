@@ -92,8 +92,7 @@ class Tiling {
           groups_(queries_ == 0 ? 0 : product(a_.leading) / heads_),
           most_(few_ ? std::clamp<std::int64_t>(queries_, 1, most_few) : even_tile()),
           tiles_(ceil_div(queries_, most_)), blocks_(ceil_div(a_.keys, block_keys)),
-          near_(bytes() <= near_bytes), ahead_(what_is_ahead()),
-          side_by_side_(heads_side_by_side()) {
+          near_(bytes() <= near_bytes), ahead_(what_is_ahead()), in_turn_(heads_in_turn()) {
         if (tiles() > groups() && blocks_ <= most_remembered / groups())
             finite_ = std::make_unique<FiniteBlocks>(groups() * blocks_);
         if (cuts())
@@ -109,7 +108,7 @@ class Tiling {
             return std::clamp<std::int64_t>(tiles() / (tasks * threads), 1, most);
         };
         if (meets_side_by_side()) {
-            std::int64_t count = side_by_side_;
+            std::int64_t count = in_turn_;
             while (count > 1 && longest(count, threads) > 1.25 * longest(1, threads))
                 count = ceil_div(count, 2);
             return count;
@@ -124,7 +123,7 @@ class Tiling {
     // queries read, and gain nothing.
     bool scores_first() const {
         const bool alone = few_ && queries_ <= few_alone && a_.type == computed_type<T>;
-        return alone && !near_ && side_by_side_ == 1 &&
+        return alone && !near_ && !meets_side_by_side() &&
                times(a_.keys, a_.dim * std::int64_t{sizeof(T)}) >= least_scored_bytes;
     }
     // Blocks that a tile scores before it meets their values.
@@ -148,7 +147,7 @@ class Tiling {
     }
     std::int64_t partials() const { return first_partials_.back(); }
     // Whether few queries meet keys of several heads in turn; the tiles of all that lie so.
-    bool meets_side_by_side() const { return side_by_side_ > 1; }
+    bool meets_side_by_side() const { return in_turn_ > 1; }
     std::int64_t tiles_side_by_side() const { return a_.leading.back() / heads_; }
     // function(first tile, how many) of all that meet the parts of their keys together, so many at
     // most: these must be the same.
@@ -402,9 +401,10 @@ class Tiling {
     const TileKernels<T>& few_kernels(Type type) const {
         return kernel().few[static_cast<std::size_t>(type)];
     }
-    // Heads whose keys lie side by side in each row, and whose values do: where they come from
-    // afar, few queries of each meet some keys of all before the next ones, in the order of memory.
-    std::int64_t heads_side_by_side() const {
+    // How many heads take turns. Where keys of heads lie side by side in each row, and values do,
+    // and come from afar, few queries of each meet some keys of all before the next ones, in the
+    // order of memory.
+    std::int64_t heads_in_turn() const {
         const auto lie_so = [&](const DataRows& rows, std::int64_t width) {
             return rows.leading.group.back() == heads_ && rows.leading.stride.back() == width &&
                    rows.row_stride >= 2 * width;
@@ -460,7 +460,7 @@ class Tiling {
     std::int64_t groups_, most_, tiles_, blocks_;
     bool near_;
     Ahead ahead_;
-    std::int64_t side_by_side_;
+    std::int64_t in_turn_;                     // of heads side by side, in a task at most
     std::vector<Interval> parts_;              // of each group, where some has several
     std::vector<std::int64_t> first_partials_; // of each group, and how many there are
     std::unique_ptr<FiniteBlocks> finite_; // where tiles share blocks, and these are not too many
