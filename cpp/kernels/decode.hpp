@@ -124,9 +124,9 @@ void add_features(const Rows& values, const T* weights, const T* seen, unsigned 
 
 // Weights times `width` features of all values, a strip at most; sums[query][feature]. Its parts
 // belong into it: were it a part of each of its callers, the compiler would leave them outside.
-template <class S, class T, class Data, bool all_seen>
-[[gnu::noinline]] void sum_strip(const Tile<T>& tile, const Rows& values, const T* seen,
-                                 std::int64_t strip, std::int64_t width, T* sums) {
+template <class S, class T, class Data>
+[[gnu::noinline]] void sum_strip(const Tile<T>& tile, const Rows& values, std::int64_t strip,
+                                 std::int64_t width, T* sums) {
     using Element = typename Data::Element;
     constexpr int lanes = Lanes<S, T>::count;
     constexpr unsigned all = first_lanes(lanes);
@@ -140,10 +140,9 @@ template <class S, class T, class Data, bool all_seen>
                 // Whole strips are read in a line, once: three queries need not ask for them.
                 const bool in_line = vectors == strip_vectors && !is_alone<S>(tile);
                 ask_ahead<S, T, Element, queries>(tile, width, first, !in_line, [&](auto ahead) {
-                    add_features<S, T, Data, all_seen, queries, vectors>(
-                        {row + feature, values.stride, count}, tile.logits + at,
-                        all_seen ? nullptr : seen + at, rest, ahead,
-                        sums + first * strip_vectors * lanes + feature);
+                    add_features<S, T, Data, true, queries, vectors>(
+                        {row + feature, values.stride, count}, tile.logits + at, nullptr, rest,
+                        ahead, sums + first * strip_vectors * lanes + feature);
                 });
             };
             // All side by side, where registers hold them: sums wait for each other.
@@ -171,6 +170,30 @@ template <class S, class T, class Data, bool all_seen>
     });
 }
 
+// The same of those values alone whose keys have a logit. They are seldom asked for: one query
+// after another does.
+template <class S, class T, class Data>
+void sum_seen(const Tile<T>& tile, const Rows& values, const T* seen, std::int64_t strip,
+              std::int64_t width, T* sums) {
+    constexpr int lanes = Lanes<S, T>::count, together = 4;
+    const auto* const row = static_cast<const typename Data::Element*>(values.first) + strip;
+    for (int query = 0; query < tile.vectors; ++query) {
+        const std::int64_t at = query * block_keys;
+        const auto add = [&]<int vectors>(std::int64_t feature, unsigned rest) {
+            add_features<S, T, Data, false, 1, vectors>(
+                {row + feature, values.stride, values.count}, tile.logits + at, seen + at, rest,
+                NoRows{}, sums + query * strip_vectors * lanes + feature);
+        };
+        std::int64_t feature = 0;
+        for (; feature + together * lanes <= width; feature += together * lanes)
+            add.template operator()<together>(feature, first_lanes(lanes));
+        for (; feature < width; feature += lanes) {
+            const std::int64_t left = width - feature;
+            add.template operator()<1>(feature, first_lanes(left < lanes ? left : lanes));
+        }
+    }
+}
+
 // function(first feature, how many, the sums that there are already or null) of each strip.
 template <class S, class T, class Function>
 void each_strip(const Tile<T>& tile, Function function) {
@@ -185,7 +208,7 @@ void each_strip(const Tile<T>& tile, Function function) {
 template <class S, class T, class Data>
 void add_values_few(const Tile<T>& tile, const Rows& values) {
     each_strip<S>(tile, [&](std::int64_t strip, std::int64_t width, T* sums) {
-        sum_strip<S, T, Data, true>(tile, values, nullptr, strip, width, sums);
+        sum_strip<S, T, Data>(tile, values, strip, width, sums);
     });
 }
 
@@ -202,7 +225,10 @@ void sum_few(const Tile<T>& tile, const Rows& values, const T* seen, TakerOf tak
             for (int query = 0; query < tile.vectors; ++query)
                 for (std::int64_t feature = 0; feature < width; feature += lanes)
                     S::put(own + query * most + feature, S::all(T{0}));
-        sum_strip<S, T, Data, all_seen>(tile, values, seen, strip, width, sums);
+        if constexpr (all_seen)
+            sum_strip<S, T, Data>(tile, values, strip, width, sums);
+        else
+            sum_seen<S, T, Data>(tile, values, seen, strip, width, sums);
         for (int query = 0; query < tile.vectors; ++query) {
             const auto take = taker_of(query);
             for (std::int64_t feature = 0; feature < width; feature += lanes) {

@@ -396,7 +396,8 @@ struct Half {
     //
     // All four pointers are `lanes - head` elements before a row, where vectors should begin. Not
     // inline: the loop needs all the registers there are. Two widths make most of the world's heads
-    // and are faster when the compiler knows them; 0 is any.
+    // and are faster when the compiler knows them, but not of float64, nor of single rows that pass
+    // the cache by; 0 is any.
     template <int known_pairs, int known_copies, bool streamed, Ahead ahead>
     [[gnu::noinline]] static void run_gapless(const Rotation& r, const Element* x, Element* y,
                                               std::int64_t any_copies, std::int64_t head) {
@@ -446,16 +447,21 @@ struct Half {
 
     template <int known_copies, bool streamed, Ahead ahead>
     static constexpr auto run_gapless_of(std::int64_t pairs) {
-        return pairs == 64   ? run_gapless<64, known_copies, streamed, ahead>
-               : pairs == 32 ? run_gapless<32, known_copies, streamed, ahead>
-                             : run_gapless<0, known_copies, streamed, ahead>;
+        constexpr bool is_faster = sizeof(Element) < 8 && (!streamed || known_copies != 1);
+        if constexpr (is_faster)
+            if (pairs == 64 || pairs == 32)
+                return pairs == 64 ? run_gapless<64, known_copies, streamed, ahead>
+                                   : run_gapless<32, known_copies, streamed, ahead>;
+        return run_gapless<0, known_copies, streamed, ahead>;
     }
 
     template <bool streamed, Ahead ahead>
     static void run_gapless(const Rotation& r) {
+        // Copies of half types have been turned by try_together(), unless they pass the cache by.
+        constexpr bool in_turn = streamed || !is_converted<Data>;
         const auto run_one = run_gapless_of<1, streamed, ahead>(r.pairs);
-        const auto run_some = run_gapless_of<0, streamed, ahead>(r.pairs);
-        each_few<Element>(r, true, [&](std::int64_t copy, std::int64_t copies) {
+        const auto run_some = run_gapless_of<in_turn ? 0 : 1, streamed, ahead>(r.pairs);
+        each_few<Element>(r, in_turn, [&](std::int64_t copy, std::int64_t copies) {
             const Element* const x = static_cast<const Element*>(r.x) + copy * r.x_copy;
             Element* const y = static_cast<Element*>(r.y) + copy * r.y_copy;
             const std::int64_t head = elements_before_vector(y, sizeof(Element) * lanes, 1);
