@@ -1,8 +1,8 @@
 // Attention of few queries to blocks of keys, as when a token at a time is decoded.
 //
 // Lanes are features of keys and values, which are read as they lie in memory, in the type that
-// they have there, once for all queries. Lanes are joined in a fixed order. As with many queries,
-// all is T inside a block, and blocks are joined in float64.
+// they have there, once for several queries. Lanes are joined in a fixed order. As with many
+// queries, all is T inside a block, and blocks are joined in float64.
 #pragma once
 
 #include <cstddef>

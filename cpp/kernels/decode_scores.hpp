@@ -76,9 +76,9 @@ void score_queries(const Tile<T>& tile, const Rows& keys, T scale, int first, T*
                         row + at * keys.stride, keys.stride, query, tile.dim, ahead, logits + at);
                 }
             });
-    for (; key < keys.count; ++key)
-        score_some<S, T, Data, 1, 1, queries, width>(row + key * keys.stride, keys.stride, query,
-                                                     tile.dim, NoRows{}, logits + key);
+    for (; key < keys.count; ++key) // of a block that has fewer
+        score_some<S, T, Data, 1, 1, queries, 0>(row + key * keys.stride, keys.stride, query,
+                                                 tile.dim, NoRows{}, logits + key);
     for (int q = 0; q < queries; ++q)
         for (key = 0; key < keys.count; key += lanes) {
             T* const some = logits + q * block_keys + key;

@@ -21,10 +21,10 @@ std::int64_t elements_before_vector(const Element* p, std::int64_t size, std::in
     return before % (step * element) == 0 ? before / element : 0;
 }
 
-// Through the cache or past it, where the instruction set can.
-template <class S, class Data, bool streamed>
+// Through the cache or past it.
+template <class Data, bool streamed>
 [[gnu::always_inline]] inline void put(typename Data::Element* p, typename Data::Vector v) {
-    if constexpr (streamed && S::streams)
+    if constexpr (streamed)
         Data::stream(p, v);
     else
         Data::put(p, v);
@@ -53,12 +53,12 @@ constexpr std::int64_t most_together = 4;
 // holds.
 constexpr std::int64_t resident_rows = 11;
 
-// run(first copy, copies): together where vectors begin at the same places of every row and copy,
-// for streamed ones must.
+// run(first copy, copies): some in turn, if they may be, where vectors begin at the same places of
+// every copy, for streamed ones must.
 template <class Element, class Run>
-void each_few(const Rotation& r, bool rows_alike, Run run) {
+void each_few(const Rotation& r, bool in_turn, Run run) {
     const bool copies_alike = r.y_copy * static_cast<std::int64_t>(sizeof(Element)) % 64 == 0;
-    const std::int64_t most = rows_alike && copies_alike ? most_together : 1;
+    const std::int64_t most = in_turn && copies_alike ? most_together : 1;
     for (std::int64_t copy = 0; copy < r.copies; copy += most)
         run(copy, smaller(most, r.copies - copy));
 }
@@ -203,7 +203,7 @@ struct Interleaved {
 #pragma GCC unroll 4
         for (; k + lanes <= count; k += lanes) {
             ask_for<ahead>(x + k, y + k);
-            put<S, Data, streamed>(y + k, Turn(S::get(table + k))(Data::get(x + k)));
+            put<Data, streamed>(y + k, Turn(S::get(table + k))(Data::get(x + k)));
         }
         if (k < count)
             run_some(x + k, y + k, table + k, count - k);
@@ -248,13 +248,13 @@ struct Interleaved {
 #pragma GCC unroll 8
                 for (std::int64_t k = 0; k < at_end; k += lanes) {
                     ask_for<ahead>(x + k, y + k);
-                    put<S, Data, streamed>(y + k, Turn(S::get(table + head + k))(Data::get(x + k)));
+                    put<Data, streamed>(y + k, Turn(S::get(table + head + k))(Data::get(x + k)));
                 }
                 ask_for<ahead>(x + at_end, y + at_end);
                 if (i + 1 < repeats)
-                    put<S, Data, streamed>(y + at_end, across(ends()));
+                    put<Data, streamed>(y + at_end, across(ends()));
                 else if (row + 1 < rows)
-                    put<S, Data, streamed>(y + at_end, Turn(S::get(table + head + at_end))(ends()));
+                    put<Data, streamed>(y + at_end, Turn(S::get(table + head + at_end))(ends()));
                 else
                     run_some(x + at_end, y + at_end, table + head + at_end, lanes - head);
             }
@@ -312,24 +312,22 @@ struct Interleaved {
         const bool follow = width == r.dim && r.y_stride == width;
         const bool gapless =
             follow && r.x_stride == width && (r.repeats == 1 || width % lanes == 0);
-        const bool streams =
-            r.streamed && (gapless || (follow && width % lanes == 0)) && lies_in_pairs(r);
+        const bool streams = S::streams && r.streamed &&
+                             (gapless || (follow && width % lanes == 0)) && lies_in_pairs(r);
         if constexpr (is_converted<Data>)
             if (!streams && width % lanes == 0 && try_together<Interleaved>(r))
                 return;
-        if (streams && !gapless) // in x alone there are gaps
-            return run_gapless<true, Ahead::nothing>(r);
-        if (gapless) {
-            const bool to_second = r.ahead == Ahead::far_rows_to_second;
-            const bool far = r.ahead == Ahead::far_rows || to_second;
+        const bool to_second = r.ahead == Ahead::far_rows_to_second;
+        const bool far = r.ahead == Ahead::far_rows || to_second;
+        if constexpr (S::streams)
             if (streams)
-                return to_second ? run_gapless<true, Ahead::far_rows_to_second>(r)
-                       : far     ? run_gapless<true, Ahead::far_rows>(r)
-                                 : run_gapless<true, Ahead::nothing>(r);
+                return !far || !gapless ? run_gapless<true, Ahead::nothing>(r) // gaps in x alone
+                       : to_second      ? run_gapless<true, Ahead::far_rows_to_second>(r)
+                                        : run_gapless<true, Ahead::far_rows>(r);
+        if (gapless)
             return far                           ? run_gapless<false, Ahead::far_rows>(r)
                    : r.ahead == Ahead::next_rows ? run_gapless<false, Ahead::next_rows>(r)
                                                  : run_gapless<false, Ahead::nothing>(r);
-        }
         const auto* table = static_cast<const Table*>(r.cosines);
         each_row<Interleaved>(r, [&](std::int64_t row, const Element* x, Element* y) {
             const Table* const own = table + row * 2 * r.apart;
@@ -366,8 +364,8 @@ struct Half {
             ask_for<ahead, streams>(x + k, y + k);
             ask_for<ahead, streams>(x + apart + k, y + apart + k);
             const Vector a = Data::get(x + k), b = Data::get(x + apart + k);
-            put<S, Data, streamed>(y + k, turn.first(a, b));
-            put<S, Data, streamed>(y + apart + k, turn.second(a, b));
+            put<Data, streamed>(y + k, turn.first(a, b));
+            put<Data, streamed>(y + apart + k, turn.second(a, b));
         }
     }
 
@@ -432,8 +430,8 @@ struct Half {
                     if (is_first)
                         Data::put_some(to, first, ~tail_lanes);
                     else
-                        put<S, Data, streamed>(to, S::select(tail_lanes, waiting[copy], first));
-                    put<S, Data, streamed>(to + pairs, S::select(tail_lanes, first, second));
+                        put<Data, streamed>(to, S::select(tail_lanes, waiting[copy], first));
+                    put<Data, streamed>(to + pairs, S::select(tail_lanes, first, second));
                     waiting[copy] = second;
                     run<streamed, ahead, most>(from + lanes, to + lanes, pairs, cosines + lanes,
                                                sines + lanes, pairs / lanes - 1);
@@ -457,7 +455,7 @@ struct Half {
 
     template <bool streamed, Ahead ahead>
     static void run_gapless(const Rotation& r) {
-        // Copies of half types have been turned by try_together(), unless they pass the cache by.
+        // Of half types these are none, unless they pass the cache by: see try_together().
         constexpr bool in_turn = streamed || !is_converted<Data>;
         const auto run_one = run_gapless_of<1, streamed, ahead>(r.pairs);
         const auto run_some = run_gapless_of<in_turn ? 0 : 1, streamed, ahead>(r.pairs);
@@ -507,18 +505,20 @@ struct Half {
     static void rotate(const Rotation& r) {
         const bool gapless =
             r.dim == 2 * r.pairs && r.y_stride == 2 * r.pairs && r.pairs % lanes == 0;
+        const bool streams = S::streams && r.streamed && gapless;
         if constexpr (is_converted<Data>)
-            if (!(r.streamed && gapless) && r.pairs % lanes == 0 && try_together<Half>(r))
+            if (!streams && r.pairs % lanes == 0 && try_together<Half>(r))
                 return;
-        if (gapless && r.streamed && r.ahead == Ahead::nothing && r.copies == 1)
-            return stream_near(r);
+        const bool to_second = r.ahead == Ahead::far_rows_to_second;
+        if constexpr (S::streams)
+            if (streams)
+                return r.ahead == Ahead::nothing && r.copies == 1 ? stream_near(r)
+                       : to_second ? run_gapless<true, Ahead::far_rows_to_second>(r)
+                                   : run_gapless<true, Ahead::far_rows>(r);
         if (gapless)
-            return r.ahead == Ahead::far_rows_to_second // and streamed
-                       ? run_gapless<true, Ahead::far_rows_to_second>(r)
-                       : r.streamed                    ? run_gapless<true, Ahead::far_rows>(r)
-                         : r.ahead == Ahead::far_rows  ? run_gapless<false, Ahead::far_rows>(r)
-                         : r.ahead == Ahead::next_rows ? run_gapless<false, Ahead::next_rows>(r)
-                                                       : run_gapless<false, Ahead::nothing>(r);
+            return to_second || r.ahead == Ahead::far_rows ? run_gapless<false, Ahead::far_rows>(r)
+                   : r.ahead == Ahead::next_rows           ? run_gapless<false, Ahead::next_rows>(r)
+                                                           : run_gapless<false, Ahead::nothing>(r);
         const auto* cosines = static_cast<const Table*>(r.cosines);
         const auto* sines = static_cast<const Table*>(r.sines);
         each_row<Half>(r, [&](std::int64_t row, const Element* x, Element* y) {

@@ -108,7 +108,8 @@ class Turning {
   public:
     Turning(const Kernels& kernels, const RotaryData& data, std::int64_t pairs, Stores stores)
         : kernels_(kernels), data_(data), pairs_(pairs), element_(element_bytes(data.type)),
-          rotate_(kernel(kernels, data, pairs)), streamed_(stores == Stores::streamed) {
+          rotate_(kernel(kernels, data, pairs)),
+          streamed_(stores == Stores::streamed && kernels.stream != nullptr) {
         for (const RowAxis& axis : collapsed(as_they_lie(data.axes))) {
             (axis.own ? own_ : shared_).add(axis);
             inner_ = axis;
@@ -120,15 +121,13 @@ class Turning {
         const bool in_vectors = (half ? pairs : data.dim) % lanes == 0;
         const bool in_pairs = !half && inner_.own && inner_.x_stride == data.dim;
         by_way_of_room_ = streamed_ && inner_.y_stride == data.dim &&
-                          !(turn_whole && (in_vectors || in_pairs)) && row_bytes() <= room_bytes &&
-                          kernels.stream != nullptr;
+                          !(turn_whole && (in_vectors || in_pairs)) && row_bytes() <= room_bytes;
         if (by_way_of_room_)
             most_rows_ = room_bytes / row_bytes();
         // Rows of a head that lie near each other kernels ask for soon enough by themselves.
         const bool lie_far =
             std::abs(inner_.x_stride) * element_ > (half ? page_bytes : page_bytes / 4);
-        reads_across_ = streamed_ && kernels.stream != nullptr && inner_.own &&
-                        shared_.size() > 1 && lie_far &&
+        reads_across_ = streamed_ && inner_.own && shared_.size() > 1 && lie_far &&
                         std::abs(shared_.last().x_stride) < std::abs(inner_.x_stride);
         if (reads_across_) {
             const auto rows_in = [&](std::int64_t bytes) {
