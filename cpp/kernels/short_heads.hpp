@@ -131,8 +131,10 @@ void average_short(const ShortHeads<T>& heads, const T* weights, const T* logits
     }
 }
 
+// All features, strip by strip. Not inline: as a part of attend_short() it may take longer.
 template <class S, class T, class Data, bool all_seen>
-void average_short(const ShortHeads<T>& heads, const T* weights, const T* logits) {
+[[gnu::noinline]] void average_short(const ShortHeads<T>& heads, const T* weights,
+                                     const T* logits) {
     constexpr int lanes = Lanes<S, T>::count, most = strip_vectors * lanes;
     for (std::int64_t feature = 0; feature < heads.value_dim; feature += most) {
         const std::int64_t left = heads.value_dim - feature, width = left < most ? left : most;
