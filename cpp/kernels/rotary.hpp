@@ -394,8 +394,8 @@ struct Half {
     //
     // All four pointers are `lanes - head` elements before a row, where vectors should begin. Not
     // inline: the loop needs all the registers there are. Two widths make most of the world's heads
-    // and are faster when the compiler knows them, but not of float64, nor of single rows that pass
-    // the cache by; 0 is any.
+    // and are faster when the compiler knows them, but not of float64, nor where rows pass the
+    // cache by one copy after another; 0 is any.
     template <int known_pairs, int known_copies, bool streamed, Ahead ahead>
     [[gnu::noinline]] static void run_gapless(const Rotation& r, const Element* x, Element* y,
                                               std::int64_t any_copies, std::int64_t head) {
@@ -445,8 +445,8 @@ struct Half {
 
     template <int known_copies, bool streamed, Ahead ahead>
     static constexpr auto run_gapless_of(std::int64_t pairs) {
-        constexpr bool is_faster = sizeof(Element) < 8 && (!streamed || known_copies != 1);
-        if constexpr (is_faster)
+        constexpr bool knows_width = sizeof(Element) < 8 && (!streamed || known_copies != 1);
+        if constexpr (knows_width)
             if (pairs == 64 || pairs == 32)
                 return pairs == 64 ? run_gapless<64, known_copies, streamed, ahead>
                                    : run_gapless<32, known_copies, streamed, ahead>;
@@ -455,7 +455,7 @@ struct Half {
 
     template <bool streamed, Ahead ahead>
     static void run_gapless(const Rotation& r) {
-        // Of half types these are none, unless they pass the cache by: see try_together().
+        // Copies of half types take turns in try_together(), unless they pass the cache by.
         constexpr bool in_turn = streamed || !is_converted<Data>;
         const auto run_one = run_gapless_of<1, streamed, ahead>(r.pairs);
         const auto run_some = run_gapless_of<in_turn ? 0 : 1, streamed, ahead>(r.pairs);
