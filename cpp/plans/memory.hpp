@@ -41,13 +41,21 @@ inline std::int64_t product(const std::vector<std::int64_t>& lengths) {
 // than the cache.
 enum class Stores { cached, streamed };
 
-// to = from, whole lines of which pass the cache by; of kernels that have `stream`.
-inline void stream_bytes(const Kernels& kernels, const char* from, std::int64_t bytes, char* to) {
+// to = from, whole lines of which pass the cache by; of kernels that have `stream`. Meanwhile as
+// many from `next` on, where that is not null, are asked for into the second cache.
+inline void stream_bytes(const Kernels& kernels, const char* from, std::int64_t bytes, char* to,
+                         const char* next) {
     const auto before_line = -reinterpret_cast<std::intptr_t>(to) & (line_bytes - 1);
     const std::int64_t head = std::min<std::int64_t>(before_line, bytes);
     std::copy_n(from, head, to);
-    Lines lines{from + head, to + head, (bytes - head) / line_bytes};
-    kernels.stream(lines); // which leaves what is no line
+    constexpr std::int64_t at_once = 8;
+    Lines lines{from + head, to + head, 0};
+    for (std::int64_t left = (bytes - head) / line_bytes; left > 0; left -= at_once) {
+        for (std::int64_t k = 0; next != nullptr && k < at_once; ++k, next += line_bytes)
+            __builtin_prefetch(next, 0, 2);
+        lines.count = std::min(left, at_once);
+        kernels.stream(lines); // which leaves what is no line
+    }
     std::copy_n(lines.from, (bytes - head) % line_bytes, lines.to);
 }
 

@@ -124,10 +124,11 @@ class Turning {
                           !(turn_whole && (in_vectors || in_pairs)) && row_bytes() <= room_bytes;
         if (by_way_of_room_)
             most_rows_ = room_bytes / row_bytes();
-        // Rows of a head that lie near each other kernels ask for soon enough by themselves.
-        const bool lie_far =
-            std::abs(inner_.x_stride) * element_ > (half ? page_bytes : page_bytes / 4);
-        reads_across_ = streamed_ && inner_.own && shared_.size() > 1 && lie_far &&
+        // Rows of a head that lie near each other kernels ask for soon enough by themselves, and
+        // halves of four heads they turn in turn.
+        const bool lie_far = std::abs(inner_.x_stride) * element_ > page_bytes / 4;
+        const std::int64_t in_turn = half ? 4 : 1;
+        reads_across_ = streamed_ && inner_.own && shared_.size() > in_turn && lie_far &&
                         std::abs(shared_.last().x_stride) < std::abs(inner_.x_stride);
         if (reads_across_) {
             const auto rows_in = [&](std::int64_t bytes) {
@@ -243,6 +244,7 @@ class Turning {
                     Rotation rotation = at(row, other, table.from(row - own.begin));
                     rotation.rows = rows;
                     ask_for_share(next, some, other);
+                    ask_for_ends(static_cast<char*>(rotation.y), rows * row_bytes());
                     turn_rows(rotation);
                 }
                 row += rows;
@@ -264,6 +266,13 @@ class Turning {
                 ++row;
             }
         }
+    }
+
+    // The lines at the ends of what is streamed, which are written in part: all stores behind them
+    // would wait until they have been read.
+    [[gnu::always_inline]] static void ask_for_ends(char* y, std::int64_t bytes) {
+        __builtin_prefetch(y, 1);
+        __builtin_prefetch(y + bytes - 1, 1);
     }
 
     Rotation at(std::int64_t own, std::int64_t shared, const TableRows& table) const {
@@ -292,19 +301,27 @@ class Turning {
             rotate_(rotation);
     }
 
-    // By way of a room of their own, which the first cache holds.
+    // By way of a room of their own, which the first cache holds. The lines at their ends, which
+    // are written in part, are asked for: all stores behind would wait for them. So is what follows
+    // of x, when others take turns with it, or it is no half type, which take longer to convert.
     void stream_rows(const Rotation& rotation) const {
         alignas(line_bytes) char room[room_bytes];
+        const std::int64_t bytes = rotation.rows * rotation.repeats * row_bytes();
+        const bool gapless = rotation.x_stride == data_.dim;
+        const bool asks = gapless && (rotation.copies > 1 || element_ > 2);
         Rotation some = rotation;
         some.y = room;
         some.y_stride = data_.dim;
         some.copies = 1;
         some.streamed = false;
         for (std::int64_t i = 0; i < rotation.copies; ++i) {
-            some.x = static_cast<const char*>(rotation.x) + i * rotation.x_copy * element_;
+            const char* const x =
+                static_cast<const char*>(rotation.x) + i * rotation.x_copy * element_;
+            char* const y = static_cast<char*>(rotation.y) + i * rotation.y_copy * element_;
+            ask_for_ends(y, bytes);
+            some.x = x;
             rotate_(some);
-            stream_bytes(kernels_, room, rotation.rows * rotation.repeats * row_bytes(),
-                         static_cast<char*>(rotation.y) + i * rotation.y_copy * element_);
+            stream_bytes(kernels_, room, bytes, y, asks ? x + bytes : nullptr);
         }
     }
 

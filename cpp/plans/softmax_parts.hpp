@@ -104,8 +104,10 @@ class SoftmaxRow {
         if (streamed_) {
             if (counts_ != nullptr)
                 e_.kernel().hide(room_.weights, counts_, count, T{0}, room_.weights);
+            const Strided<const void>& x = e_.asked.x;
+            const void* const next = x.step == 1 ? e_.at(x, x_ + begin + count) : nullptr;
             stream_bytes(e_.kernels, reinterpret_cast<const char*>(room_.weights), count * e_.bytes,
-                         static_cast<char*>(to));
+                         static_cast<char*>(to), static_cast<const char*>(next));
         } else {
             e_.write(room_.weights, counts_, count, to, result_->step, room_.packed);
         }
