@@ -302,6 +302,31 @@ def test_out_may_lie_in_any_order(name: str, strides: tuple[int, int]) -> None:
     assert_same_bits(out.copy(), expected)
 
 
+CONVERTED: dict[str, Callable[[Any, Any], object]] = {
+    "softmax": lambda x, out: rw.softmax(x, out=out),
+    "rotate": lambda x, out: rw.rotate(x, out=out),
+    "rotate_by": lambda x, out: rw.rotate_by(x, np.ones(2), np.ones(2), out=out),
+    "rotate_by, tables": lambda x, out: rw.rotate_by(np.ones((4, 8)), x, x, out=out),
+    "rerotate": lambda x, out: rw.rerotate(x, 1, out=out),
+    "attention": lambda x, out: rw.attention(x, x, x, out=out),
+    "merge_attention": lambda x, out: rw.merge_attention([x, x], np.ones((2, 4)), out=out),
+    "merge_attention, lses": lambda x, out: rw.merge_attention(np.ones((2, 4, 4)), x[:2], out=out),
+    "embed": lambda x, out: rw.embed([0, 1, 2, 3], x, out=out),
+    "embed, ids": lambda x, out: rw.embed(x[0], np.ones((4, 4)), out=out),
+}
+
+
+@pytest.mark.parametrize("dtype", ["i8", ">i8"])
+@pytest.mark.parametrize("name", CONVERTED)
+def test_out_must_not_lie_where_what_is_converted_does(name: str, dtype: str) -> None:
+    x = np.zeros((4, 8 if name.endswith("tables") else 4), dtype)
+    out, x = x.view(np.float64), x[:, :4]
+    message = "out must not overlap another argument, got memory that both share"
+    with pytest.raises(ValueError, match=exactly(message)):
+        CONVERTED[name](x, out)
+    assert not x.any()
+
+
 SEVERAL: dict[str, Call] = {
     "similarity": lambda x: rw.similarity(x, x),
     "attention": lambda x: rw.attention(x[0], x, x),

@@ -501,6 +501,9 @@ LAYERS: dict[str, dict[str, Any]] = {
     "offset": {"causal": True, "offset": [5, -2]},
     "positions": {"positions": np.arange(40).reshape(2, 20)},
     "grid": {"rotary": rw.frequencies.axial(4), "offset": 3},
+    "heads in few bits": {"heads": np.int8(1), "rotary": None, "output_weight": None}
+    | dict.fromkeys(["query_weight", "key_weight"], rows((12, 128), seed=1) / 9)
+    | dict.fromkeys(["key_bias", "output_bias"]),
     "half": {"rotary": {"frequencies": rw.frequencies.standard(2), "rotary_dim": 2}},
 }
 
@@ -571,6 +574,9 @@ REFUSED: dict[str, Any] = {
     "window": (data()[0], {"window": 3}),
     "scale": (data()[0], {"scale": math.nan}),
     "key lengths": (data()[0], {"key_lengths": 21}),
+    "offset of many bits": (data()[0], {"causal": True, "offset": 2**70}),
+    "key lengths of many bits": (data()[0], {"key_lengths": [1, 2**70]}),
+    "key lengths in fractions": (data()[0], {"key_lengths": [1.0, 2.0]}),
     "features": (data()[0][..., :5], {}),
     "heads": (data()[0][:, :3], {}),
     "dimensions": (data()[0][0, 0, 0], {}),

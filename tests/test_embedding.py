@@ -157,6 +157,12 @@ def test_ids_of_few_bits_are_compared_as_numbers() -> None:
         rw.embed(np.array([0, -24], np.int8), table)  # 1000 - 24 is -24 in eight bits
 
 
+def test_ids_may_be_of_several_types_of_integers() -> None:
+    table = np.arange(6.0).reshape(3, 2)
+    ids: list[Any] = [np.uint64(1), 2]  # float64 to NumPy
+    assert rw.embed(ids, table).tolist() == [[2, 3], [4, 5]]
+
+
 def test_an_empty_table_has_no_rows_to_name() -> None:
     table = np.ones((0, 4))
     assert rw.embed(np.zeros((2, 0), int), table).shape == (2, 0, 4)

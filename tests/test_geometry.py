@@ -392,6 +392,7 @@ def test_dobrushin_is_what_two_rows_do_not_share(rng: np.random.Generator) -> No
         assert dobrushin(weights) == pytest.approx(expected, rel=0, abs=keys * 4 * UNIT)
         least = keys * float(weights.min())
         assert dobrushin(weights) <= 1 - least + keys * 4 * UNIT
+    assert dobrushin([[1.003, 0.0], [0.0, 1.003]]) == 1
 
 
 @pytest.mark.parametrize(

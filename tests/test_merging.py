@@ -317,9 +317,10 @@ def test_parts_must_be_numbers(name: str) -> None:
 
 
 def test_a_single_query_has_an_axis_of_its_own() -> None:
-    message = "lses must have at least one dimension, got a number"
-    with pytest.raises(ValueError, match=exactly(message)):
-        rw.merge_attention([np.ones(3)] * 2, [1.0, 2.0])
+    message = "outputs must have shape (..., query length, value dim) each, got shape (3,)"
+    for lses in ([1.0, 2.0], [[1.0], [2.0]]):
+        with pytest.raises(ValueError, match=exactly(message)):
+            rw.merge_attention([np.ones(3)] * 2, lses)
 
 
 def test_rows_may_have_no_features_or_many() -> None:

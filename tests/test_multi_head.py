@@ -582,7 +582,7 @@ BAD: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
     ),
     "an offset that is too large": (
         {"rotary": FREQUENCIES, "causal": True, "offset": 2**53}, ValueError,
-        "offset must be finite and at most 2**53 in size, got 9007199254740993",
+        "offset must leave the last query a position of at most 2**53, got 9007199254740998 for it",
     ),
     "key positions that are no numbers": (
         {"rotary": FREQUENCIES, "key_positions": [math.nan] * 7}, ValueError,

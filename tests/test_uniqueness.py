@@ -109,6 +109,11 @@ def test_equal_rows_are_the_first_that_repeats_and_what_it_repeats() -> None:
 def test_integers_that_float64_would_round_are_refused(large: int) -> None:
     with pytest.raises(ValueError, match=rf"^table must hold .* 2\*\*53 in size, got {large}$"):
         closest_rows(np.array([[0], [large]], np.int64 if large < 2**63 else np.uint64))
+    with pytest.raises(ValueError, match=rf"2\*\*53 in size, got {large}$"):
+        closest_rows([[large, 0.5], [2**53, 0.5]])  # NumPy makes floats of all
+    with pytest.raises(ValueError, match=rf"2\*\*53 in size, got {2**63}$"):
+        closest_rows([[2**63, -1], [2**63 + 1, -1]])
+    assert closest_rows([[2.0**60, 0.5], [-(2.0**60), 0.5]]) == ClosestRows(2.0**61, (0, 1))
 
 
 def test_of_equally_near_pairs_the_first_found_is_returned() -> None:

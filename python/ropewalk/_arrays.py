@@ -124,16 +124,14 @@ def positions(
         )
         raise ValueError(msg)
     array = converted(name, values)
-    if array.dtype.kind == "O" and array.size and all(isinstance(x, int) for x in array.flat):
-        largest = max(array.flat, key=abs)  # NumPy makes objects of integers that no dtype holds
-        if abs(largest) > LARGEST_POSITION:
-            _refuse_position(name, largest)
-    _refuse_kind(name, array)
-    if isinstance(values, (list, tuple)) and array.dtype.kind == "f":
-        rounded = np.abs(array) == LARGEST_POSITION  # as integers beyond it are, among floats
-        for value in np.array(values, object)[rounded] if rounded.any() else ():
-            if abs(value) > LARGEST_POSITION:
+    if array.dtype.kind == "O" and all(isinstance(x, (int, float)) for x in array.flat):
+        for value in array.flat:  # NumPy makes objects of integers that no dtype holds
+            if isinstance(value, int) and abs(value) > LARGEST_POSITION:
                 _refuse_position(name, value)
+    _refuse_kind(name, array)
+    rounded = rounded_integer(values, array)
+    if rounded is not None:
+        _refuse_position(name, rounded)
     if array.dtype.kind == "u":
         too_large = array > LARGEST_POSITION
         if too_large.any():
@@ -147,6 +145,17 @@ def positions(
         return core, array.shape
     check_coordinates(name, array.shape, axes)
     return core, array.shape[:-1]
+
+
+def rounded_integer(values: object, array: NDArray[Any]) -> int | None:
+    """Return an integer beyond 2**53 of a list of which NumPy made floats, None without any."""
+    if not isinstance(values, (list, tuple)) or array.dtype.kind != "f":
+        return None
+    beyond = np.abs(array) >= LARGEST_POSITION
+    for value in np.array(values, object)[beyond] if beyond.any() else ():
+        if isinstance(value, (int, np.integer)) and abs(int(value)) > LARGEST_POSITION:
+            return int(value)
+    return None
 
 
 def check_coordinates(name: str, shape: tuple[int, ...], axes: int) -> None:
@@ -207,7 +216,8 @@ def converted_integers(name: str, values: object, what: str) -> NDArray[Any]:
         return array.astype(np.int64)
     if array.dtype.kind == "f":  # also of integers that neither int64 nor uint64 holds
         integers = np.array(values, object)
-        if all(type(x) is int for x in integers.flat):
+        if all(type(x) is int or isinstance(x, np.integer) for x in integers.flat):
+            integers = np.array([int(x) for x in integers.flat], object).reshape(array.shape)
             fit = all(0 <= x < 2**64 for x in integers.flat)
             return integers.astype(np.uint64) if fit else integers
     return array

@@ -105,7 +105,9 @@ def embed(
     if not float(limits.smallest_subnormal) / 2 < scale <= float(limits.max):  # half is 0 there
         msg = f"scale must be positive and finite in {working}, got {scale!r}"
         raise ValueError(msg)
-    result, _ = _results.result(out, (*tokens.shape, dim), vectors.dtype, tokens, vectors)
+    result, _ = _results.result(
+        out, (*tokens.shape, dim), vectors.dtype, tokens, vectors, ids, table
+    )
     # Every id is known to be a row; "clip" is what writes into `result` without a copy.
     np.take(vectors, tokens.astype(np.intp), axis=0, out=result, mode="clip")
     if scale != 1:

@@ -79,14 +79,18 @@ def merge_attention(
     plain = _core.merge_plainly(outputs, lses, threads) if out is None else None
     if plain is not None:
         return plain
-    values = [_arrays.data("outputs", part) for part in _parts("outputs", outputs)]
-    logs = [_arrays.data("lses", part) for part in _parts("lses", lses)]
+    given, given_logs = _parts("outputs", outputs), _parts("lses", lses)
+    values = [_arrays.data("outputs", part) for part in given]
     dtype = _arrays.common_dtype("outputs", values)
     shape = values[0].shape
+    if len(shape) < 2:
+        msg = f"outputs must have shape (..., query length, value dim) each, got shape {shape}"
+        raise ValueError(msg)
     for part in values:
         if part.shape != shape:
             msg = f"outputs must have one shape, got {shape} and {part.shape}"
             raise ValueError(msg)
+    logs = [_arrays.data("lses", part) for part in given_logs]
     if len(logs) != len(values) or any(part.shape != shape[:-1] for part in logs):
         msg = (
             f"lses must be {len(values)} of shape {shape[:-1]}, one for each of the outputs, got "
@@ -95,7 +99,7 @@ def merge_attention(
         raise ValueError(msg)
 
     sums = np.stack([part.astype(np.float64) for part in logs])
-    result, merged = _results.result(out, shape, dtype, *values)
+    result, merged = _results.result(out, shape, dtype, *values, *given, *given_logs)
     lse = _results.empty(shape[:-1])
     rows = math.prod(shape[:-1])
     if rows:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ropewalk import _arrays, _conversions, _options, _results
 from ropewalk._attention import AttentionOptions, attention, attention_weights
-from ropewalk._options import Integer
+from ropewalk._options import LARGEST_POSITION, Integer
 from ropewalk._rotary import rotate
 from ropewalk.frequencies import Frequencies
 
@@ -496,6 +496,10 @@ def first_positions(offset: ArrayLike, heads: tuple[int, ...]) -> NDArray[np.int
     first = _arrays.offsets(offset)
     leading = heads[:-3] or (1,)  # as attention has it
     _arrays.check_broadcast("offset", first.shape, leading, "the axes before those of heads")
+    last = int(first.max(initial=-LARGEST_POSITION)) + max(heads[-2] - 1, 0)
+    if last > LARGEST_POSITION:
+        msg = f"offset must leave the last query a position of at most 2**53, got {last} for it"
+        raise ValueError(msg)
     if not first.ndim:
         return first
     return np.broadcast_to(first, leading) if len(heads) > 3 else first.reshape(())

@@ -134,6 +134,14 @@ def row_result(
     return out, out if in_place else source, out
 
 
+def refuse_memory_of_converted(out: object, given: object, array: NDArray[Any]) -> None:
+    """Refuse an `out` in memory of what `array` is a copy of, in another dtype or byte order."""
+    if not isinstance(given, np.ndarray) or not isinstance(out, np.ndarray):
+        return
+    if out.dtype == array.dtype and not np.may_share_memory(given, array):
+        _refuse_shared_memory(out, (given,))
+
+
 def _share_memory(a: NDArray[Any], b: NDArray[Any]) -> bool:
     """Tell whether arrays share memory, or may, where strides of many axes make it hard to tell."""
     enough: Any = 10_000  # NumPy's stubs know no number

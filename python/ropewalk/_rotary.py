@@ -235,6 +235,8 @@ def rotate(
     (32, 128)
     """
     data = _arrays.data("x", x)
+    if data is not x:
+        _results.refuse_memory_of_converted(out, x, data)
     turning = _turning(data, rotary_dim, base, frequencies)
     factor = turning.attention_factor
     backwards = inverse is not False and _options.boolean("inverse", inverse)
@@ -303,6 +305,8 @@ def rerotate(
     True
     """
     data = _arrays.data("x", x)
+    if data is not x:
+        _results.refuse_memory_of_converted(out, x, data)
     if offset is None:
         msg = "offset must be a number, a range or an array of numbers, got None"  # type: ignore[unreachable]
         raise TypeError(msg)
@@ -458,6 +462,8 @@ def rotate_by(
     True
     """
     data = _arrays.data("x", x)
+    if data is not x:
+        _results.refuse_memory_of_converted(out, x, data)
     interleaved = _options.is_interleaved(pairing)
     threads = get_num_threads()
     if rotary_dim is None:

@@ -105,6 +105,8 @@ def softmax(
         if plain is not None:
             return plain
     array = _arrays.data("x", x)
+    if array is not x:
+        _results.refuse_memory_of_converted(out, x, array)
     along = _arrays.axis_of(axis, array)
     factor = _options.finite_number("scale", scale)
     counts = _counts(mask, array)

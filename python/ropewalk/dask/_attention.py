@@ -126,7 +126,7 @@ def attention(
     query, key, value = arrays.values()
     arguments = {"mask": mask, "bias": bias}
     of_scores = {name: in_chunks(name, x) for name, x in arguments.items() if x is not None}
-    numbers = {"offset": offset, "key_lengths": key_lengths, "slopes": slopes, "sinks": sinks}
+    numbers = {"slopes": slopes, "sinks": sinks}
     small = {name: _arrays.converted(name, x) for name, x in numbers.items() if x is not None}
     optional = {name: stand_in(x, mask=name == "mask") for name, x in of_scores.items()} | small
     problem = Problem(
@@ -135,11 +135,12 @@ def attention(
         optional.get("bias"),
         optional.get("slopes"),
         optional.get("sinks"),
-        (causal, small.get("offset"), window, small.get("key_lengths"), scale, softcap, precision),
+        (causal, offset, window, key_lengths, scale, softcap, precision),
     )
-
-    for name in small.keys() & {"offset", "key_lengths"}:
-        small[name] = small[name].astype(np.int64)
+    if offset is not None:
+        small["offset"] = _arrays.offsets(offset)
+    if key_lengths is not None:
+        small["key_lengths"] = _arrays.integers("key_lengths", key_lengths, 0, key.shape[-2])
 
     arrays |= of_scores | {name: da.asarray(array) for name, array in small.items()}
     arrays, labels, chunks = _in_common_chunks(problem, arrays)

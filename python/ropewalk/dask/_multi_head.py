@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 import ropewalk as rw
-from ropewalk import _arrays
 from ropewalk._attention import AttentionOptions
 from ropewalk._conversions import in_dtype
 from ropewalk._multi_head import (
@@ -139,6 +138,7 @@ def multi_head_attention(
     )
     rows = {name: x.rechunk({-1: -1}) for name, x in rows.items()}
     dtype = computed_dtype(empty.dtype, options)
+    heads = int(heads)  # NumPy's small integers divide no number that is larger than they hold
     dim = matrices["query_weight"].shape[-1] // heads
     of_heads = []
     for name, x in rows.items():
@@ -186,7 +186,6 @@ def _without_rows(x: da.Array) -> NDArray[Any]:
 def _continued(offset: ArrayLike, queries: da.Array, axes: tuple[int, ...]) -> da.Array:
     """Return the positions of queries from the offset on."""
     first, length = first_positions(offset, queries.shape), queries.shape[-2]
-    _arrays.positions("offset", first + max(length - 1, 0))
     rows = da.asarray(first[..., None]) + da.arange(length, chunks=queries.chunks[-2:-1])
     return da.stack([rows] * axes[0], axis=-1) if axes else rows
 

@@ -69,7 +69,8 @@ def dobrushin(weights: ArrayLike, /) -> float:
     """
     array = as_points("weights", weights)
     check_shares(array)
-    return max(float(np.abs(array[i:] - array[i]).sum(axis=1).max()) for i in range(len(array))) / 2
+    apart = max(float(np.abs(array[i:] - array[i]).sum(axis=1).max()) for i in range(len(array)))
+    return min(apart / 2, 1.0)  # sums of rounded weights may be above 1
 
 
 def iterate_attention(

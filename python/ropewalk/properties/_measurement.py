@@ -63,13 +63,20 @@ def table_of_reals(name: str, values: ArrayLike) -> NDArray[np.float64]:
     if array.dtype.kind in "iu":
         rounded = (array > LARGEST_POSITION) | (array < -LARGEST_POSITION)
         if rounded.any():
-            msg = f"{name} must hold integers of at most 2**53 in size, got {array[rounded][0]}"
-            raise ValueError(msg)
+            _refuse_integer(name, array[rounded][0])
+    rounded_among_floats = _arrays.rounded_integer(values, array)
+    if rounded_among_floats is not None:
+        _refuse_integer(name, rounded_among_floats)
     table = as_reals(name, array)
     if table.ndim != 2 or not table.size:
         msg = f"{name} must have shape (positions, dim) and not be empty, got {table.shape}"
         raise ValueError(msg)
     return table
+
+
+def _refuse_integer(name: str, value: object) -> None:
+    msg = f"{name} must hold integers of at most 2**53 in size, got {value}"
+    raise ValueError(msg)
 
 
 def rows_of_reals(table: ArrayLike) -> NDArray[np.float64]:
