@@ -244,7 +244,6 @@ class Turning {
                     Rotation rotation = at(row, other, table.from(row - own.begin));
                     rotation.rows = rows;
                     ask_for_share(next, some, other);
-                    ask_for_ends(static_cast<char*>(rotation.y), rows * row_bytes());
                     turn_rows(rotation);
                 }
                 row += rows;
@@ -296,9 +295,10 @@ class Turning {
 
     void turn_rows(const Rotation& rotation) const {
         if (by_way_of_room_)
-            stream_rows(rotation);
-        else
-            rotate_(rotation);
+            return stream_rows(rotation);
+        if (reads_across_)
+            ask_for_ends(static_cast<char*>(rotation.y), rotation.rows * row_bytes());
+        rotate_(rotation);
     }
 
     // By way of a room of their own, which the first cache holds. The lines at their ends, which
