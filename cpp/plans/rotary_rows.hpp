@@ -296,7 +296,8 @@ class Turning {
     void turn_rows(const Rotation& rotation) const {
         if (by_way_of_room_)
             return stream_rows(rotation);
-        if (reads_across_)
+        // Interleaved pairs, but for half types, take longer with it.
+        if (reads_across_ && (data_.pairing == Pairing::half || element_ == 2))
             ask_for_ends(static_cast<char*>(rotation.y), rotation.rows * row_bytes());
         rotate_(rotation);
     }
