@@ -248,19 +248,38 @@ def test_bounds_hold_in_every_type(scale_base: Any) -> None:
     assert (F.xpos_scales(3, 4, scale_base=narrow) == F.xpos_scales(3, 4, scale_base=512)).all()
 
 
+PROMOTE = np.result_type
+
+
+def promote_as_before(*arrays: Any) -> np.dtype[Any]:
+    """Promote as NumPy does beside an ml_dtypes before 0.7."""
+    if set(HALVES) <= {PROMOTE(array) for array in arrays}:
+        raise np.exceptions.DTypePromotionError
+    return PROMOTE(*arrays)
+
+
+@pytest.mark.parametrize("promote", [PROMOTE, promote_as_before])
 @pytest.mark.parametrize(
-    ("names", "call"),
+    "call",
     [
-        ("a and b", rw.similarity),
-        ("outputs", lambda a, b: rw.merge_attention([a, b], [a, b])),
-        ("query, key and value", lambda a, b: rw.attention([a], [b], [b])),
+        rw.similarity,
+        lambda a, b: rw.attention(a, b, b),
+        lambda a, b: rw.attention(a, a, b),
+        lambda a, b: rw.merge_attention([a, b], np.zeros((2, 3)))[0],
+        lambda a, b: rw.multi_head_attention(
+            a, heads=3, query_weight=b.T, key_weight=b.T, value_weight=b.T
+        ),
     ],
+    ids=["similarity", "keys", "values", "merged parts", "projections"],
 )
-def test_half_types_do_not_mix(names: str, call: Callable[[Any, Any], object]) -> None:
-    bfloat16 = rw.sinusoidal_encoding(0, 2, dtype="bfloat16")
-    message = f"{names} must have dtypes that NumPy promotes to one, got bfloat16 and float16"
-    with pytest.raises(TypeError, match=exactly(message)):
-        call(bfloat16, bfloat16.astype(np.float16))
+def test_half_types_together_are_float32(
+    call: Callable[[Any, Any], NDArray[Any]], promote: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(np, "result_type", promote)
+    a, b = rows((3, 8), "float16"), rows((3, 8), "bfloat16", seed=1)
+    wide = [array.astype(np.float32) for array in (a, b)]
+    assert_same_bits(call(a, b), call(*wide))
+    assert_same_bits(call(b, a), call(*wide[::-1]))
 
 
 RAMP = np.arange(24.0).reshape(3, 8)

@@ -385,11 +385,10 @@ def aligned(array: NDArray[Any], dtype: DTypeLike | None = None) -> NDArray[Any]
     return array if array.flags.aligned else array.copy()
 
 
-def common_dtype(names: str, arrays: Sequence[NDArray[Any]]) -> np.dtype[Any]:
-    """Return the dtype that holds the values of all; `names` says in a message which these are."""
+def common_dtype(arrays: Sequence[NDArray[Any]]) -> np.dtype[Any]:
+    """Return the dtype that holds the values of all."""
     try:
         return np.result_type(*arrays)
-    except TypeError:  # float16 and bfloat16
-        found = " and ".join(sorted({str(array.dtype) for array in arrays}))
-        msg = f"{names} must have dtypes that NumPy promotes to one, got {found}"
-        raise TypeError(msg) from None
+    except TypeError:  # float16 and bfloat16, which had nothing in common before ml_dtypes 0.7
+        wider = {array.dtype for array in arrays if array.itemsize > 2}
+        return np.result_type(np.float32, *wider)

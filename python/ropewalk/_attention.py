@@ -67,9 +67,10 @@ def attention(
     key : array_like of shape (..., key length, dim)
     value : array_like of shape (..., key length, value dim)
         float64, float32, float16 or bfloat16; integers become float64, and mixed dtypes follow
-        `numpy.result_type`. Leading axes broadcast. With four or more dimensions axis -3 holds
-        heads, and the numbers of heads of `key` and of `value`, which may differ, may each divide
-        that of `query`: query head ``h`` meets key head ``h // (query heads / key heads)``.
+        `numpy.result_type`, the two half types together float32. Leading axes broadcast. With four
+        or more dimensions axis -3 holds heads, and the numbers of heads of `key` and of `value`,
+        which may differ, may each divide that of `query`: query head ``h`` meets key head
+        ``h // (query heads / key heads)``.
     causal : bool, default False
         Query ``i`` sees key ``j`` only where ``j <= i + offset``.
     offset : int or array_like of int, optional

@@ -191,7 +191,7 @@ def checked_data(given: tuple[ArrayLike, ...]) -> tuple[NDArray[Any], ...]:
     if _core.rows_fit_plainly(arrays):
         return arrays
     if {array.dtype for array in arrays} != {query.dtype}:
-        dtype = _arrays.common_dtype("query, key and value", arrays)
+        dtype = _arrays.common_dtype(arrays)
         arrays = tuple(_conversions.in_dtype(array, dtype) for array in arrays)
     if not _core.rows_fit_plainly(arrays):
         _check_rows(arrays)

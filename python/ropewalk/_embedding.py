@@ -191,7 +191,7 @@ def similarity(a: ArrayLike, b: ArrayLike, /, *, measure: Measure = "cosine") ->
     except ValueError:
         msg = f"a and b must have shapes that broadcast, got {first.shape} and {second.shape}"
         raise ValueError(msg) from None
-    dtype = _arrays.common_dtype("a and b", (first, second))
+    dtype = _arrays.common_dtype((first, second))
     working = np.result_type(dtype, np.float32)
     first, second = (_conversions.in_dtype(array, working) for array in (first, second))
     with np.errstate(all="ignore"):  # infinity and NaN answer for themselves

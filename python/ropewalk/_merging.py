@@ -81,7 +81,7 @@ def merge_attention(
         return plain
     given, given_logs = _parts("outputs", outputs), _parts("lses", lses)
     values = [_arrays.data("outputs", part) for part in given]
-    dtype = _arrays.common_dtype("outputs", values)
+    dtype = _arrays.common_dtype(values)
     shape = values[0].shape
     if len(shape) < 2:
         msg = f"outputs must have shape (..., query length, value dim) each, got shape {shape}"

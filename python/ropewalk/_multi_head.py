@@ -436,7 +436,7 @@ def computed_dtype(dtype: np.dtype[Any], options: AttentionOptions) -> np.dtype[
 
 def _dtype(projections: Sequence[Projection]) -> np.dtype[Any]:
     arrays = [array for each in projections for array in each.arrays]
-    return _arrays.common_dtype("data, weights and biases", arrays)
+    return _arrays.common_dtype(arrays)
 
 
 def _turned(

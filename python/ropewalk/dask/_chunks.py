@@ -40,8 +40,7 @@ def stand_in(
 
 def common_dtype(arrays: Mapping[str, da.Array]) -> np.dtype[Any]:
     ones = [_arrays.data(name, np.empty(1, array.dtype)) for name, array in arrays.items()]
-    *names, last = arrays
-    return _arrays.common_dtype(f"{', '.join(names)} and {last}", ones)
+    return _arrays.common_dtype(ones)
 
 
 def leading_axes(count: int) -> Labels:
