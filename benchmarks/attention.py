@@ -184,6 +184,23 @@ def layout(bench: Bench) -> Iterator[Figure]:
             yield bench.figure(case, call, ourselves={"contiguous": contiguous})
 
 
+def features_first(bench: Bench) -> Iterator[Figure]:
+    """Features before positions, as convolutions leave them, 8 heads, float32."""
+    found = rivals(bench.threads)
+    of_views = {name: found[name] for name in ("NumPy", "PyTorch") if name in found}
+    for dim in bench.of([40, 64, 128], [64]):
+        for tokens in bench.of([256, 1024, 4096], [256]):
+            arrays = inputs(8, tokens, dim)
+            views = [array.swapaxes(1, 2).copy().swapaxes(1, 2) for array in arrays]
+            ours, contiguous = partial(rw.attention, *views), partial(rw.attention, *arrays)
+            verify = partial(check_rows, arrays)
+            verify(ours())
+            verify(contiguous())
+            case: Case = {"dim": dim, "tokens": tokens, "heads": 8}
+            beside = contenders(of_views, views, verify)
+            yield bench.figure(case, ours, rivals=beside, ourselves={"contiguous": contiguous})
+
+
 def hard(arrays: Sequence[Array]) -> dict[str, tuple[Sequence[Array], float]]:
     """Return inputs that slow some programs down, each with the tolerance of its results."""
     query, key, value = arrays

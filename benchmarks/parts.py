@@ -23,6 +23,7 @@ PARTS = {
     "bfloat16x3": attention.three_products,
     "options": attention.options,
     "layout": attention.layout,
+    "features-first": attention.features_first,
     "numbers": attention.numbers,
     "models": models.models,
     "decode": decode.decode,

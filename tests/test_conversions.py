@@ -4,6 +4,7 @@ import decimal
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import Any, cast
 
 import ml_dtypes
@@ -15,7 +16,7 @@ from tests.data import LAYOUTS, assert_same_bits, by_threads, layouts, rows
 from tests.refusals import exactly
 
 import ropewalk as rw
-from ropewalk import _options
+from ropewalk import _core, _options, _results
 from ropewalk._conversions import in_dtype
 
 F = rw.frequencies
@@ -635,3 +636,58 @@ def test_between_others_numpy_converts_without_a_word() -> None:
     assert in_dtype(np.array([1e300, -np.inf]), FLOAT32).tolist() == [np.inf, -np.inf]
     assert in_dtype(np.array([1e300]), HALVES[0]).tolist() == [np.inf]
     assert in_dtype(np.array([1.5], HALVES[0]), np.dtype(HALVES[1])).tolist() == [1.5]
+
+
+# Arrays whose rows do not lie side by side, brought in order.
+
+
+def lying(axes: tuple[int, ...], x: NDArray[Any]) -> NDArray[Any]:
+    """Return the same array, whose axes lie in that order in memory, the last one side by side."""
+    return x.transpose(axes).copy().transpose(np.argsort(axes))
+
+
+# More rows than a task has, and more columns; some that are no whole vectors, or few; three axes
+# that follow each other as one.
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize(
+    ("shape", "axes"),
+    [
+        ((2100, 70), (1, 0)),
+        ((70, 2100), (1, 0)),
+        ((1, 300), (1, 0)),
+        ((300, 1), (1, 0)),
+        ((3, 333, 40), (0, 2, 1)),
+        ((40, 3, 333), (2, 1, 0)),
+        ((40, 3, 333), (1, 2, 0)),
+        ((2, 7, 5, 4, 17), (0, 4, 1, 2, 3)),
+        ((4, 6, 30, 20), (1, 0, 3, 2)),
+        ((300, 7), (1, 0)),
+        ((7, 300), (1, 0)),
+        ((0, 30, 20), (0, 2, 1)),
+        ((3, 0, 20), (0, 2, 1)),
+        ((3, 30, 0), (0, 2, 1)),
+    ],
+)
+@pytest.mark.parametrize("dtype", data.DTYPES)
+def test_rows_are_brought_in_order_with_all_their_bits(
+    dtype: str, shape: tuple[int, ...], axes: tuple[int, ...], threads: int
+) -> None:
+    wanted = data.DTYPES[dtype]
+    words = np.random.default_rng(0).integers(0, 256, (*shape, wanted.itemsize), np.uint8)
+    x = words.view(wanted)[..., 0]  # NaN of all kinds among them
+    begun = [lying(axes, x), lying(axes, np.pad(x, 1))[(slice(1, -1),) * len(shape)]]
+    for given in begun:  # not by NumPy
+        assert _core.transpose(given, np.empty_like(x), threads) == (x.size > 0 and 1 not in shape)
+    for given in (*begun, begun[0][..., ::-1], begun[0][::2], np.broadcast_to(x, (2, *shape))):
+        found = by_threads(threads, partial(_results.in_order, given))
+        assert found.flags.c_contiguous
+        assert_same_bits(found, np.array(given, order="C"))
+        assert_same_bits(by_threads(threads, partial(_results.with_rows, given)), found)
+
+
+def test_rows_that_repeat_are_brought_in_order_once() -> None:
+    x = rows((2, 1, 40, 30), "float32").swapaxes(-1, -2)
+    found = _results.with_rows(np.broadcast_to(x, (5, 2, 8, 30, 40)))
+    assert found.shape == (5, 2, 8, 30, 40)
+    assert found.strides == (0, 4800, 0, 160, 4)
+    assert_same_bits(found[3, :, 6:7], x.copy())

@@ -5,6 +5,7 @@
 #include "bindings/bindings.hpp"
 #include "plans/pool.hpp"
 #include "plans/team.hpp"
+#include "plans/transposing.hpp"
 #include "targets/dispatch.hpp"
 
 namespace py = pybind11;
@@ -49,6 +50,24 @@ void convert(const py::array& from, const py::array& to, int threads) {
     });
 }
 
+// In C order, where elements lie side by side along another axis than the last; says whether they
+// do.
+bool transpose(const py::array& array, const py::array& out, int threads) {
+    check_out(out, array.size());
+    std::vector<std::int64_t> strides;
+    for (py::ssize_t axis = 0; axis < array.ndim(); ++axis)
+        strides.push_back(stride_of(array, axis));
+    const Type type = type_of(array);
+    const Transposing transposing(type, {array.shape(), array.shape() + array.ndim()}, strides);
+    if (array.size() == 0 || !transposing.fits())
+        return false;
+    require(is_native(array) && type_of(out) == type, "arrays of one type, in this byte order");
+    const void* const from = array.data();
+    void* const to = py::array(out).mutable_data();
+    run_plan(array.size(), [&] { transposing.copy(*chosen_kernels, from, to, threads); });
+    return true;
+}
+
 // Of float64, of which a finite number stays one.
 py::array bias_in_float32(const py::array& bias, int threads) {
     require(is_c_contiguous(bias), "an array without gaps");
@@ -71,6 +90,7 @@ py::array bias_in_float32(const py::array& bias, int threads) {
 
 void register_conversions(py::module_& m) {
     m.def("convert", &convert);
+    m.def("transpose", &transpose);
     m.def("bias_in_float32", &bias_in_float32);
 }
 

@@ -69,7 +69,7 @@ void add_bias(const Tile<T>& tile, const T* const* rows) {
                 block[lane] = rows[at + lane] + key;
                 __builtin_prefetch(block[lane] + block_keys, 0, 2);
             }
-            rows_to_lanes<S, T>(block, some, lanes, turned);
+            rows_to_lanes<S, FloatData<S, T>>(block, some, lanes, turned);
             for (std::int64_t i = 0; i < some; ++i) {
                 T* const logits = tile.logits + (key + i) * row + at;
                 const auto logit = with_bias<S, T>(S::get(logits), S::get(turned + i * lanes));

@@ -166,7 +166,7 @@ void softmax_short_rows(const T* x, std::int64_t x_stride, T* y, std::int64_t y_
             // The last row stands for what is missing.
             for (std::int64_t i = row; i < row + lanes; ++i)
                 from[i - row] = x + (first + (i < count ? i : count - 1)) * x_stride;
-            rows_to_lanes<S, T>(from, length, most, turned + row);
+            rows_to_lanes<S, FloatData<S, T>>(from, length, most, turned + row);
         }
         Columns columns(turned, most, length, count);
         columns.weigh(scale, guess);

@@ -162,7 +162,7 @@ bool attend_short(ShortHeads<T>& heads) {
     const T* rows[std::size_t{lanes}];
     for (int lane = 0; lane < lanes; ++lane)
         rows[lane] = logits + (lane < heads.queries ? lane : heads.queries - 1) * heads.keys;
-    rows_to_lanes<S, T>(rows, heads.keys, lanes, turned);
+    rows_to_lanes<S, FloatData<S, T>>(rows, heads.keys, lanes, turned);
     for (std::int64_t i = 0; i < heads.keys * lanes; i += lanes)
         S::put(turned + i, S::mul(S::get(turned + i), S::all(heads.scale)));
     Tile<T> tile{};

@@ -100,6 +100,10 @@ struct Kernels {
     // Attention to parts of the keys, merged, in data of that type.
     void (*merge_rows[types])(const Merge& rows);
 
+    // y[column * y_stride + row] = x[row * x_stride + column].
+    void (*transpose[types])(const void* x, std::int64_t x_stride, std::int64_t rows,
+                             std::int64_t columns, void* y, std::int64_t y_stride);
+
     MatrixKernels matrices[2]; // of one part and of two; null where the instruction set has none
     PairKernels pairs;         // the same
     LineKernels lines;         // the same

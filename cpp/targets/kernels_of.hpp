@@ -77,7 +77,7 @@ constexpr ropewalk::AttentionKernels<T> attention_of() {
         {},
         {add_bias<S, T>, add_slopes<S, T>, hide_masked<S, T>, hide_outside<S, T>},
         {add_bias_few<S, T>, add_slopes_few<S, T>, hide_masked_few<S, T>, hide_outside_few<S, T>},
-        {rows_to_lanes<S, T>, logits_to_rows<S, T>},
+        {rows_to_lanes<S, Own>, logits_to_rows<S, T>},
         {},
         weights_of_row<S, T>};
     if constexpr (sizeof(T) == 4) {
@@ -154,6 +154,7 @@ template <class S>
 constexpr ropewalk::Kernels kernels_of(const char* isa) {
     using F16 = HalfData<S, Float16>;
     using BF16 = HalfData<S, BFloat16>;
+    using W16 = HalfData<S, Words>;
     using F32 = FloatData<S, float>;
     using F64 = FloatData<S, double>;
     return {
@@ -168,6 +169,7 @@ constexpr ropewalk::Kernels kernels_of(const char* isa) {
          Interleaved<S, F64>::rotate},
         {Half<S, F32>::rotate, Half<S, F16>::rotate, Half<S, BF16>::rotate, Half<S, F64>::rotate},
         {merge_rows<S, F32>, merge_rows<S, F16>, merge_rows<S, BF16>, merge_rows<S, F64>},
+        {transpose<S, F32>, transpose<S, W16>, transpose<S, W16>, transpose<S, F64>},
         {},
         {},
         {},

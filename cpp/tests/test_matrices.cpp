@@ -157,7 +157,7 @@ Result attend(const Problem<parts>& p, bool by_itself) {
         const float* starts[16];
         for (int j = 0; j < 16; ++j)
             starts[j] = rows.data() + (i + j) * width / 2;
-        rows_to_lanes<S, float>(starts, width / 2, row, queries.data() + i);
+        rows_to_lanes<S, FloatData<S, float>>(starts, width / 2, row, queries.data() + i);
     }
     auto logits = room<float>(block_keys * row), unweighed = logits;
     auto largest = room<float>(row), smallest = largest, maximum = largest;

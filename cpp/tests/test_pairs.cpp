@@ -94,7 +94,7 @@ Array<float> scores(const Array<float>& queries, const Array<float>& keys, std::
         const float* starts[16];
         for (int j = 0; j < 16; ++j)
             starts[j] = queries.data() + (i + j) * width;
-        rows_to_lanes<S, float>(starts, width, row, lanes.data() + i);
+        rows_to_lanes<S, FloatData<S, float>>(starts, width, row, lanes.data() + i);
     }
     Tile<float> tile{};
     tile.vectors = vectors;

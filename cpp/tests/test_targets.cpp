@@ -11,6 +11,7 @@
 #include "plans/merging.hpp"
 #include "plans/rotary.hpp"
 #include "plans/softmax.hpp"
+#include "plans/transposing.hpp"
 #include "targets/dispatch.hpp"
 
 namespace {
@@ -267,6 +268,20 @@ Bytes merged(const Kernels& kernels) {
     return all;
 }
 
+// Rows of whole vectors and of others, and fewer than a vector has lanes.
+Bytes transposed(const Kernels& kernels) {
+    constexpr std::int64_t columns = 75;
+    Bytes all;
+    for (const Type type : all_types)
+        for (const std::int64_t rows : {5, 32, 41}) {
+            const Bytes x = data_of(type, rows * columns, 14);
+            Bytes y(x.size());
+            Transposing(type, {columns, rows}, {1, columns}).copy(kernels, x.data(), y.data(), 1);
+            all.insert(all.end(), y.begin(), y.end());
+        }
+    return all;
+}
+
 Bytes softmaxes(const Kernels& kernels) {
     constexpr std::int64_t rows = 7, length = 333;
     Bytes all;
@@ -346,6 +361,7 @@ int main() {
     check("attention", attentions);
     check("attention of short heads", short_heads);
     check("merged parts", merged);
+    check("transposed arrays", transposed);
     check("softmax", softmaxes);
     check("rows of softmax", softmax_rows);
     return failures;

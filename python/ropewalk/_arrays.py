@@ -318,11 +318,6 @@ def data(name: str, values: ArrayLike) -> NDArray[Any]:
     return array
 
 
-def with_rows(array: NDArray[Any]) -> NDArray[Any]:
-    """Return the array, or a copy where the core could not read its rows in place."""
-    return array if has_rows(array) else np.array(array, order="C")
-
-
 def has_rows(array: NDArray[Any]) -> bool:
     """Tell whether elements are aligned, and stand side by side along the last axis."""
     return array.flags.aligned and array.strides[-1] == array.itemsize

@@ -195,7 +195,7 @@ def checked_data(given: tuple[ArrayLike, ...]) -> tuple[NDArray[Any], ...]:
         arrays = tuple(_conversions.in_dtype(array, dtype) for array in arrays)
     if not _core.rows_fit_plainly(arrays):
         _check_rows(arrays)
-        arrays = tuple(map(_arrays.with_rows, arrays))
+        arrays = tuple(map(_results.with_rows, arrays))
     return arrays
 
 
@@ -277,7 +277,7 @@ def checked_bias(bias: ArrayLike, *, wide: bool) -> NDArray[Any]:
     if 0 in array.strides:  # one of what is broadcast, for it will be again
         array = array[tuple(slice(None, 1 if s == 0 else None) for s in array.strides)]
     if not wide:
-        array = np.require(array, array.dtype.type, ["C", "A"])
+        array = _results.in_order(array)
     if not wide and array.itemsize == 8:
         array = _core.bias_in_float32(array, get_num_threads())
     else:

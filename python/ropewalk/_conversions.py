@@ -29,11 +29,8 @@ def in_dtype(array: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
         # Beyond the largest number lies infinity. To ask NumPy for silence takes microseconds.
         with np.errstate(all="ignore"):
             return array.astype(dtype)
-    flags = array.flags
-    if not flags.c_contiguous and array.T.flags.c_contiguous:
+    if not array.flags.c_contiguous and array.T.flags.c_contiguous:
         return in_dtype(array.T, dtype).T
-    if not (flags.c_contiguous and flags.aligned and array.dtype.isnative):
-        array = np.require(array, array.dtype.type, ["C", "A"])
     result = _results.empty(array.shape, dtype)
-    _core.convert(array, result, get_num_threads())
+    _core.convert(_results.in_order(array), result, get_num_threads())
     return result

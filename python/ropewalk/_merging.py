@@ -104,7 +104,7 @@ def merge_attention(
     rows = math.prod(shape[:-1])
     if rows:
         parts = [_conversions.in_dtype(part, dtype).reshape(rows, shape[-1]) for part in values]
-        parts = [_arrays.with_rows(part) for part in parts]
+        parts = [_results.with_rows(part) for part in parts]
         _core.merge(parts, sums.reshape(len(parts), rows), merged, lse, threads)
     return _results.filled(result, merged), lse
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from ropewalk import _arrays, _core, _options
+from ropewalk._runtime import get_num_threads
 
 # What is read and written together no longer fits the third cache.
 STREAMED_BYTES = 24 << 20
@@ -71,8 +72,27 @@ def check_axes(count: int) -> None:
 def copied(array: NDArray[Any]) -> NDArray[Any]:
     """Return a copy in C order."""
     copy = empty(array.shape, array.dtype)
-    copy[...] = array
+    if not (array.flags.aligned and _core.transpose(array, copy, get_num_threads())):
+        copy[...] = array
     return copy
+
+
+def in_order(array: NDArray[Any]) -> NDArray[Any]:
+    """Return the array in C order, aligned and in native byte order: a copy where it is not."""
+    if not array.dtype.isnative:
+        array = array.astype(array.dtype.newbyteorder("="))
+    return array if array.flags.c_contiguous and array.flags.aligned else copied(array)
+
+
+def with_rows(array: NDArray[Any]) -> NDArray[Any]:
+    """Return the array, or a copy where the core could not read its rows in place.
+
+    What repeats in memory is copied once, but along the last axis.
+    """
+    if _arrays.has_rows(array):
+        return array
+    once = tuple(slice(None if stride else 1) for stride in array.strides[:-1])
+    return np.broadcast_to(copied(array[once]), array.shape)
 
 
 def result(
@@ -119,7 +139,7 @@ def row_result(
     Those have rows without gaps. `out` may be the same memory as `array`, and must share none with
     it otherwise, nor with the `others`, which are read while it is written.
     """
-    source = _arrays.with_rows(array)
+    source = with_rows(array)
     if out is None:
         target = empty(array.shape, array.dtype)
         return target, source, target

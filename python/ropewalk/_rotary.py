@@ -473,7 +473,7 @@ def rotate_by(
     wanted = np.dtype(np.float64 if data.dtype == np.float64 else np.float32)
     with np.errstate(all="ignore"):
         cosine_table, sine_table = (
-            np.require(_conversions.in_dtype(_arrays.data(name, table), wanted), None, ["C", "A"])
+            _results.in_order(_conversions.in_dtype(_arrays.data(name, table), wanted))
             for name, table in (("cosines", cosines), ("sines", sines))
         )
     if cosine_table.shape != sine_table.shape:

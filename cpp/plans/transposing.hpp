@@ -1,0 +1,34 @@
+// Arrays whose elements lie side by side along another axis than the last, copied in order.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "targets/kernels.hpp"
+
+namespace ropewalk {
+
+class Transposing {
+  public:
+    // Strides are in elements.
+    Transposing(Type type, const std::vector<std::int64_t>& shape,
+                const std::vector<std::int64_t>& strides);
+
+    // Whether there is such an axis.
+    bool fits() const;
+    // y = x, without gaps, where it fits.
+    void copy(const Kernels& kernels, const void* x, void* y, int threads) const;
+
+  private:
+    struct Axis {
+        std::int64_t size, x_stride, y_stride;
+        bool lies_side_by_side() const { return x_stride == 1; }
+    };
+
+    Type type_;
+    // From the last on: of more than one element, and where axes follow each other in both arrays
+    // all of them as one.
+    std::vector<Axis> axes_;
+};
+
+} // namespace ropewalk
