@@ -187,7 +187,7 @@ Angle TurnSum::angle() const {
     return nearest_quarter(fraction, negative, known_);
 }
 
-LeadingTurns leading_turns_of_fraction(Position position, const Frequency& frequency) {
+LeadingTurns leading_turns_of_small(Position position, const Frequency& frequency) {
     std::uint64_t words[6], carry = 0; // two's complement, the point behind bit 256 + shift
     for (int i = 1; i < 5; ++i) {      // the first makes less than 2^117, and 2^128 is the last bit
         const Wide sum = Wide{position.magnitude} * frequency.words[i] + carry;

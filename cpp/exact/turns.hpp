@@ -73,19 +73,30 @@ struct LeadingTurns {
     }
 };
 
-LeadingTurns leading_turns_of_fraction(Position position, const Frequency& frequency);
+// Where the shift is 64 and more.
+LeadingTurns leading_turns_of_small(Position position, const Frequency& frequency);
 
 inline LeadingTurns leading_turns(Position position, const Frequency& frequency) {
     __extension__ using Wide = unsigned __int128;
-    if (position.shift != 0)
-        return leading_turns_of_fraction(position, frequency);
     // Two's complement needs no sign here: whole turns fall away.
-    const std::uint64_t p = position.magnitude;
-    const auto carry = static_cast<std::uint64_t>((Wide{p} * frequency.words[1]) >> 64);
-    const Wide low = Wide{p} * frequency.words[2] + carry;
-    const LeadingTurns turns{p * frequency.words[3] + static_cast<std::uint64_t>(low >> 64),
-                             static_cast<std::uint64_t>(low)};
-    return position.negative ? turns.negated() : turns;
+    const auto times = [&](const std::uint64_t* words) {
+        const std::uint64_t p = position.magnitude;
+        const auto carry = static_cast<std::uint64_t>((Wide{p} * words[0]) >> 64);
+        const Wide low = Wide{p} * words[1] + carry;
+        const LeadingTurns turns{p * words[2] + static_cast<std::uint64_t>(low >> 64),
+                                 static_cast<std::uint64_t>(low)};
+        return position.negative ? turns.negated() : turns;
+    };
+    const std::uint64_t* const words = frequency.words;
+    const int shift = position.shift;
+    if (shift == 0)
+        return times(words + 1);
+    if (shift >= 64)
+        return leading_turns_of_small(position, frequency);
+    std::uint64_t shifted[3]; // the frequency divided by 2^shift, but for bits that do not count
+    for (int i = 0; i < 3; ++i)
+        shifted[i] = words[i + 1] >> shift | words[i + 2] << (64 - shift);
+    return times(shifted);
 }
 
 } // namespace ropewalk

@@ -46,7 +46,8 @@ void GroupedFrequencies::evaluate(const Positions& positions, std::int64_t index
         const std::int64_t end = std::min(begin + most_evaluated, lanes_);
         for (int axis = 0; axis < axes_; ++axis) {
             const Frequency* const frequencies = frequencies_.data() + axis * lanes_;
-            const auto add = [&](Position position, std::int64_t from, std::int64_t to) {
+            const auto add_turns = [&](Position position, std::int64_t from,
+                                       std::int64_t to) __attribute__((always_inline)) {
                 for (std::int64_t lane = from; lane < to; ++lane) {
                     LeadingTurns turns = leading_turns(position, frequencies[lane]);
                     if (axis > 0)
@@ -54,6 +55,12 @@ void GroupedFrequencies::evaluate(const Positions& positions, std::int64_t index
                     high[lane - begin] = turns.high;
                     low[lane - begin] = turns.low;
                 }
+            };
+            const auto add = [&](Position position, std::int64_t from, std::int64_t to) {
+                if (position.shift == 0) // a loop of its own
+                    add_turns({position.magnitude, 0, position.negative}, from, to);
+                else
+                    add_turns(position, from, to);
             };
             const std::int64_t own_end = std::clamp(own_lanes_, begin, end);
             add(positions.at(index, axis), begin, own_end);
