@@ -102,7 +102,7 @@ void take_lock(PyThreadState* state) {
 
 } // namespace ropewalk
 
-// No state that calls share but atomics, tables made under std::call_once and the pool's locks.
+// No state that calls share but atomics, tables kept in those and the pool's locks.
 PYBIND11_MODULE(_main, m, py::mod_gil_not_used()) {
     ropewalk::choose_kernels();
     ropewalk::find_main_thread();

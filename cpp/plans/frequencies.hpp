@@ -4,7 +4,6 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 #include "exact/sincos.hpp"
@@ -17,24 +16,30 @@ namespace ropewalk {
 
 enum class Precision { plain, precise };
 
-// Made by whoever asks first.
+// Made by whoever asks first: where several do at once, each makes one, and the first is kept.
+// Nobody waits for another, who might be out of memory, or, in a forked child, gone.
 template <class T>
 class Once {
   public:
+    Once() = default;
+    ~Once() { delete kept_.load(); }
+    Once(const Once&) = delete;
+    Once& operator=(const Once&) = delete;
+
     template <class Make>
     const T& get(const Make& make) {
-        std::call_once(flag_, [&] {
-            value_.reset(new T(make())); // T may not be movable
-            made_ = true;
-        });
-        return *value_;
+        const T* kept = kept_.load(std::memory_order_acquire);
+        if (kept == nullptr) {
+            std::unique_ptr<const T> own(new T(make())); // T may not be movable
+            if (kept_.compare_exchange_strong(kept, own.get(), std::memory_order_acq_rel))
+                kept = own.release();
+        }
+        return *kept;
     }
-    bool made() const { return made_; }
+    bool made() const { return kept_.load(std::memory_order_acquire) != nullptr; }
 
   private:
-    std::once_flag flag_;
-    std::unique_ptr<T> value_;
-    std::atomic<bool> made_{false};
+    std::atomic<const T*> kept_{nullptr};
 };
 
 // The frequencies in groups of eight lanes. They begin with pair `shift`; the pairs before it

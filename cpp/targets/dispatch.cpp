@@ -1,5 +1,6 @@
 #include "targets/dispatch.hpp"
 
+#include <atomic>
 #include <cstring>
 #include <vector>
 #ifdef ROPEWALK_HAS_AVX2
@@ -133,8 +134,11 @@ bool uses_matrices(const Kernels& kernels) {
         return false;
 #ifdef ROPEWALK_HAS_AMX
     constexpr long ask = 0x1023; // ARCH_REQ_XCOMP_PERM
-    static const bool allowed = syscall(SYS_arch_prctl, ask, amx_registers) == 0;
-    return allowed;
+    // No static bool: in a child forked meanwhile nobody would ever have found it.
+    static std::atomic<long> refused{-1};
+    if (refused == -1)
+        refused = syscall(SYS_arch_prctl, ask, amx_registers) == 0 ? 0 : 1;
+    return refused == 0;
 #else
     return false;
 #endif

@@ -135,8 +135,10 @@ def num_threads(n: Integer, /) -> _Limited:
 
     Notes
     -----
-    The limit belongs to the context (`contextvars`): threads and asynchronous tasks do not see each
-    other's. Blocks inside of generators must end in the reverse order of their beginnings.
+    The limit belongs to the context (`contextvars`): asynchronous tasks do not see each other's,
+    nor do threads. A task begins with the limit of whoever made it, and so does a thread where
+    Python has it inherit the context (`sys.flags.thread_inherit_context`). Blocks inside of
+    generators must end in the reverse order of their beginnings.
 
     Examples
     --------
