@@ -228,6 +228,12 @@ def counting(*starts: int) -> NDArray[np.int64]:
     return np.array([np.arange(start, start + 130) for start in starts])
 
 
+def scattered() -> NDArray[np.int64]:
+    """Return more positions than are evaluated each by itself, where one digit more is needed."""
+    starts = [(0, 300), (2**14 - 150, 2**14 + 150), (2**21 - 250, 2**21 + 50)]
+    return generator(3).permutation(np.concatenate([np.arange(*ends) for ends in starts]))
+
+
 PROGRESSIONS: dict[str, range | NDArray[Any]] = {
     "descending": range(150, -150, -1),
     "descending array": np.arange(150, -150, -1),
@@ -244,6 +250,8 @@ PROGRESSIONS: dict[str, range | NDArray[Any]] = {
     "up to 2^53 in floats": np.arange(2**53 - 200, 2**53 + 1).astype(np.float64),
     "stretches and jumps": jumping(),
     "stretches and jumps in floats": jumping().astype(np.float64),
+    "scattered": scattered(),
+    "scattered in floats": scattered().astype(np.float64),
     "a batch of ranges": counting(0, 1000, -(2**45), 2**53 - 129),
     "a batch of ranges in floats": counting(0, 1000, -(2**45), 2**53 - 129).astype(np.float64),
     "counting fractions": np.arange(150) + 0.5,

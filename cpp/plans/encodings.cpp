@@ -64,8 +64,8 @@ void fill_progression(const Filling& filling, Stores stores, int threads) {
 void fill_one_by_one(const Filling& filling, int threads) {
     const bool one_pair = filling.has_one_pair();
     const bool in_stretches = !one_pair && has_stretches(filling.positions, filling.table.pairs);
-    if (in_stretches)
-        filling.grouped->unit_rows(filling.precision()); // before tasks run
+    if (!one_pair)
+        filling.prepare(in_stretches);
     // Four tasks for each thread, of some rows each, and of two blocks where rows may be in blocks.
     // More where they would take long, for a signal is looked for between some of them. A pair in
     // stretches takes an eighth.

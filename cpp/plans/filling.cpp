@@ -66,6 +66,13 @@ Filling Filling::shifted(int by) const {
     return result;
 }
 
+void Filling::prepare(bool in_stretches) const {
+    if (in_stretches)
+        grouped->unit_rows(precision());
+    else if (positions.reals == nullptr)
+        grouped->expect(positions.count, precision());
+}
+
 void Filling::fill_rows(std::int64_t begin, std::int64_t end, const Workspace& workspace) const {
     const std::int64_t stride = GroupedFrequencies::group_doubles(precision());
     double* const values = workspace.row();

@@ -47,6 +47,8 @@ struct Filling : Exact {
     // its own; the last row is left out.
     Filling shifted(int by) const;
 
+    // Before tasks fill rows one by one, or in stretches, what they share.
+    void prepare(bool in_stretches) const;
     void fill_rows(std::int64_t begin, std::int64_t end, const Workspace& workspace) const;
     // Where the table has one pair, and rows without gaps, positions are lanes.
     bool has_one_pair() const;

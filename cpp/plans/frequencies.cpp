@@ -39,6 +39,8 @@ GroupedFrequencies::GroupedFrequencies(const Kernels& kernels, const std::vector
 
 void GroupedFrequencies::evaluate(const Positions& positions, std::int64_t index,
                                   Precision precision, double factor, double* row) const {
+    if (factor == 1.0 && axes_ == 1 && evaluate_by_digits(positions.at(index), precision, row))
+        return;
     // Many groups a call, so that the processor can work at several at a time.
     std::uint64_t high[most_evaluated], low[most_evaluated];
     const std::int64_t per_lane = group_doubles(precision) / group_pairs;
@@ -70,6 +72,42 @@ void GroupedFrequencies::evaluate(const Positions& positions, std::int64_t index
         evaluate_turns(high, low, (end - begin) / group_pairs, precision, factor,
                        row + begin * per_lane);
     }
+}
+
+void GroupedFrequencies::expect(std::int64_t rows, Precision precision) const {
+    constexpr std::int64_t most_pairs = 512, enough = 2 * digits * digit_rows;
+    if (axes_ == 1 && lanes_ <= most_pairs && (expected_ += rows) >= enough)
+        digits_[static_cast<int>(precision)].get([&] { return rows_of_digits(precision); });
+}
+
+// Of digit d, as the last one, the last but one and the first.
+Scratch GroupedFrequencies::rows_of_digits(Precision precision) const {
+    const std::int64_t width = row_doubles(precision);
+    Scratch rows(digits * digit_rows * width);
+    for (std::int64_t i = 0; i < digits * digit_rows; ++i) {
+        const std::int64_t position = i % digit_rows << i / digit_rows * digit_bits;
+        evaluate({1, position}, 0, precision, 1.0, rows.data() + i * width);
+    }
+    return rows;
+}
+
+bool GroupedFrequencies::evaluate_by_digits(Position position, Precision precision,
+                                            double* row) const {
+    const Scratch* const rows = digits_[static_cast<int>(precision)].made();
+    constexpr std::uint64_t beyond = std::uint64_t{1} << digits * digit_bits;
+    const std::uint64_t p = position.magnitude;
+    if (rows == nullptr || position.shift != 0 || position.negative || p >= beyond)
+        return false;
+    const auto digit = [&](int i) {
+        const auto value = static_cast<std::int64_t>(p >> i * digit_bits) % digit_rows;
+        return rows->data() + (i * digit_rows + value) * row_doubles(precision);
+    };
+    const auto turn_row =
+        precision == Precision::plain ? kernels_.turn_plain_row : kernels_.turn_precise_row;
+    turn_row(digit(0), digit(1), groups(), row, group_doubles(precision));
+    if (p >> 2 * digit_bits != 0)
+        turn_row(row, digit(2), groups(), row, group_doubles(precision));
+    return true;
 }
 
 void GroupedFrequencies::evaluate_pair(const Positions& positions, std::int64_t index,

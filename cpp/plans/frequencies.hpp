@@ -28,7 +28,7 @@ class Once {
 
     template <class Make>
     const T& get(const Make& make) {
-        const T* kept = kept_.load(std::memory_order_acquire);
+        const T* kept = made();
         if (kept == nullptr) {
             std::unique_ptr<const T> own(new T(make())); // T may not be movable
             if (kept_.compare_exchange_strong(kept, own.get(), std::memory_order_acq_rel))
@@ -36,7 +36,8 @@ class Once {
         }
         return *kept;
     }
-    bool made() const { return kept_.load(std::memory_order_acquire) != nullptr; }
+    // Null before.
+    const T* made() const { return kept_.load(std::memory_order_acquire); }
 
   private:
     std::atomic<const T*> kept_{nullptr};
@@ -63,6 +64,9 @@ class GroupedFrequencies {
     // next position, where there is one.
     void evaluate(const Positions& positions, std::int64_t index, Precision precision,
                   double factor, double* row) const;
+    // To be called before so many rows are evaluated at integers: where they and those before them
+    // are worth it, positions are three digits from then on, whose kept rows turn each other.
+    void expect(std::int64_t rows, Precision precision) const;
     // The same of the only pair, at `count` positions from that index on: lanes are positions.
     static constexpr std::int64_t most_evaluated = 256;
     void evaluate_pair(const Positions& positions, std::int64_t index, std::int64_t count,
@@ -79,6 +83,11 @@ class GroupedFrequencies {
     const Rows& unit_rows(Precision precision) const;
 
   private:
+    static constexpr int digit_bits = 7;
+    static constexpr std::int64_t digits = 3, digit_rows = std::int64_t{1} << digit_bits;
+    Scratch rows_of_digits(Precision precision) const;
+    // Whether it could be done so.
+    bool evaluate_by_digits(Position position, Precision precision, double* row) const;
     void evaluate_turns(const std::uint64_t* high, const std::uint64_t* low, std::int64_t groups,
                         Precision precision, double factor, double* row) const;
 
@@ -88,6 +97,8 @@ class GroupedFrequencies {
     std::int64_t own_lanes_;             // those after them belong to the next row
     std::vector<Frequency> frequencies_; // [axes][lanes]
     mutable Once<Rows> unit_rows_[2];    // [precisions]
+    mutable Once<Scratch> digits_[2];    // the same
+    mutable std::atomic<std::int64_t> expected_{0};
 };
 
 class Frequencies {
@@ -122,7 +133,7 @@ class Frequencies {
         return first_rows_[static_cast<int>(layout)][size].get(fill);
     }
     bool has_first_rows(Layout layout, int size) const {
-        return first_rows_[static_cast<int>(layout)][size].made();
+        return first_rows_[static_cast<int>(layout)][size].made() != nullptr;
     }
 
   private:

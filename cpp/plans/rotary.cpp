@@ -85,8 +85,8 @@ class MadeTables {
           in_stretches_(in_stretches) {
         if (is_long_progression(whole.positions, whole.table.pairs))
             steps_.emplace(*whole.grouped, whole.positions.step, whole.precision());
-        else if (in_stretches_)
-            whole.grouped->unit_rows(whole.precision());
+        else
+            whole.prepare(in_stretches_);
         workspaces_.reserve(tables_.size());
         for (const OwnTable& mine : tables_) {
             workspaces_.emplace_back(whole);
