@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ropewalk import _arrays, _conversions, _options, _results
+from ropewalk import _arrays, _conversions, _core, _options, _results
 from ropewalk._options import Real
 
 Measure = Literal["cosine", "inner", "euclidean"]
@@ -91,8 +91,8 @@ def embed(
         raise ValueError(msg)
     tokens = _arrays.integers_of_any_size("ids", ids, "an array of integers")
     rows, dim = vectors.shape
-    outside = (tokens < 0) | (tokens >= rows)
-    if outside.any():
+    fit = _core.integers_fit_plainly(tokens, 0, rows - 1)  # as almost always
+    if not fit and (outside := (tokens < 0) | (tokens >= rows)).any():
         place = tuple(np.argwhere(outside)[0].tolist())
         msg = (
             f"ids must be at least 0 and below {rows}, the number of rows of table, "
@@ -101,10 +101,12 @@ def embed(
         raise ValueError(msg)
     scale = _options.positive_number("scale", scale)
     working = np.result_type(vectors, np.float32)
-    limits = np.finfo(working)
-    if not float(limits.smallest_subnormal) / 2 < scale <= float(limits.max):  # half is 0 there
-        msg = f"scale must be positive and finite in {working}, got {scale!r}"
-        raise ValueError(msg)
+    if scale != 1:
+        limits = np.finfo(working)
+        least, largest = float(limits.smallest_subnormal) / 2, float(limits.max)
+        if not least < scale <= largest:  # the least is rounded to 0
+            msg = f"scale must be positive and finite in {working}, got {scale!r}"
+            raise ValueError(msg)
     result, _ = _results.result(
         out, (*tokens.shape, dim), vectors.dtype, tokens, vectors, ids, table
     )
