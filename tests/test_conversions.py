@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from functools import partial
+from itertools import permutations
 from typing import Any, cast
 
 import ml_dtypes
@@ -691,3 +692,17 @@ def test_rows_that_repeat_are_brought_in_order_once() -> None:
     assert found.shape == (5, 2, 8, 30, 40)
     assert found.strides == (0, 4800, 0, 160, 4)
     assert_same_bits(found[3, :, 6:7], x.copy())
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("axes", list(permutations(range(3))), ids=str)
+def test_results_are_written_in_the_order_of_their_axes(
+    axes: tuple[int, ...], threads: int
+) -> None:
+    x = rows((30, 40, 50), "float32")
+    out = lying(axes, np.zeros_like(x))
+    assert by_threads(threads, lambda: rw.softmax(x, out=out)) is out
+    assert_same_bits(out, rw.softmax(x))
+    part = np.zeros((60, 50, 40), np.float32)[::2].swapaxes(1, 2)  # with gaps
+    rw.softmax(x, out=part)
+    assert_same_bits(part, out)

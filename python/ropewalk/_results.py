@@ -15,6 +15,8 @@ from ropewalk._runtime import get_num_threads
 # What is read and written together no longer fits the third cache.
 STREAMED_BYTES = 24 << 20
 _FLOAT64 = np.dtype(np.float64)
+# Below, NumPy has filled an array before it is known how its axes lie.
+_LEAST_TO_ORDER = 1 << 16
 
 
 def table_dtype(dtype: DTypeLike | None, out: NDArray[Any] | None) -> np.dtype[Any]:
@@ -205,6 +207,15 @@ def prepare_streaming(
 
 def filled(array: NDArray[Any], core: NDArray[Any]) -> NDArray[Any]:
     """Return `array` once the core has written `core`, which may be other memory."""
-    if core is not array:
+    if core is not array and not _filled_in_its_order(array, core):
         array[...] = core
     return array
+
+
+def _filled_in_its_order(array: NDArray[Any], core: NDArray[Any]) -> bool:
+    """Fill a large array in C order of other axes, if it is one; tell whether it is."""
+    if array.nbytes < _LEAST_TO_ORDER:
+        return False
+    axes = np.argsort(array.strides)[::-1]
+    target = array.transpose(axes)
+    return target.flags.carray and _core.transpose(core.transpose(axes), target, get_num_threads())
