@@ -297,6 +297,12 @@ def test_similarities_are_within_their_bounds(
 
 
 @measures
+def test_similarities_are_in_c_order(measure: Measure) -> None:
+    x = np.asfortranarray(np.ones((3, 4, 5)))
+    assert rw.similarity(x, x, measure=measure).flags.c_contiguous
+
+
+@measures
 def test_axes_before_the_last_broadcast(measure: Measure, rng: np.random.Generator) -> None:
     a, b = rows((4, 1, 5), "float64", rng), rows((2, 1, 3, 5), "float64", rng)
     found = rw.similarity(a, b, measure=measure)

@@ -590,7 +590,7 @@ BAD: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
     ),
     "offsets that do not fit": (
         {"rotary": FREQUENCIES, "causal": True, "offset": [0, 1, 2]}, ValueError,
-        "offset must broadcast to the axes before those of heads, (2,), got shape (3,)",
+        "offset must broadcast to the leading axes of the query, (2,), got shape (3,)",
     ),
     "a mask of numbers": (
         {"mask": np.ones((7, 7))}, TypeError,

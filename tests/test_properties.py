@@ -371,6 +371,7 @@ def test_entropy_is_shannon_s() -> None:
     assert not np.signbit(found).any()
     assert entropy(weights.reshape(2, 2, 3).astype(np.float32)).shape == (2, 2)
     assert entropy([0.5, 0.5]).shape == ()
+    assert entropy(np.asfortranarray(np.ones((3, 4, 1)))).flags.c_contiguous
 
 
 def test_negative_weights_are_refused() -> None:

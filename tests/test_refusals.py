@@ -51,6 +51,26 @@ def test_frequencies_are_not_taken_for_numbers(name: str) -> None:
         TAKEN_FOR[name](standard(8))
 
 
+@pytest.mark.parametrize("name", TAKEN_FOR)
+def test_lists_hold_no_frequencies(name: str) -> None:
+    message = f"{name} must hold no Frequencies, whose numbers are their radians"
+    f = standard(8)
+    for held in ([f], (f, f), [[0.5], [f]]):
+        with pytest.raises(TypeError, match=exactly(message)):
+            TAKEN_FOR[name](held)
+
+
+@pytest.mark.parametrize("name", TAKEN_FOR)
+@pytest.mark.parametrize(
+    "mixed",
+    [[True, 2], [0.5, False], ([1, 2], [True, 3]), [[True], [2.0]], [np.True_, 2]],
+    ids=repr,
+)
+def test_lists_do_not_mix_booleans_with_numbers(name: str, mixed: Any) -> None:
+    with pytest.raises(TypeError, match=exactly(f"{name} must not mix booleans with numbers")):
+        TAKEN_FOR[name](mixed)
+
+
 @pytest.mark.parametrize("function", [rw.sinusoidal_encoding, rw.rotary_tables, rw.phases])
 def test_frequencies_are_not_taken_for_positions(function: Callable[..., Any]) -> None:
     with pytest.raises(TypeError, match=r"^positions must be .* got Frequencies, "):
@@ -208,8 +228,10 @@ def test_base_must_be_positive_and_finite(function: str, base: float) -> None:
 
 @functions
 def test_base_must_not_be_larger_than_a_float(function: str) -> None:
-    with pytest.raises(ValueError, match=r"^base must be positive and finite, got inf$"):
-        TAKE_WIDTH[function](4, base=10**400)
+    message = "base must be positive and finite, got an integer of 1329 bits"
+    for base in (10**400, -(10**400)):
+        with pytest.raises(ValueError, match=exactly(message)):
+            TAKE_WIDTH[function](4, base=base)
 
 
 NO_REALS = ["10000", b"10000", 1j, np.complex128(10000), [1e4, 1e4], np.array(1j), {}]

@@ -86,7 +86,7 @@ def test_ragged_data_is_refused(function: str) -> None:
     [
         (math.nan, ValueError, "scale must be finite, got nan"),
         (-math.inf, ValueError, "scale must be finite, got -inf"),
-        (10**400, ValueError, "scale must be finite, got inf"),
+        (10**400, ValueError, "scale must be finite, got an integer of 1329 bits"),
         ("1", TypeError, "scale must be a real number, got '1'"),
         (1j, TypeError, "scale must be a real number, got 1j"),
         (True, TypeError, "scale must be a real number, got True"),

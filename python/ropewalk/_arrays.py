@@ -188,19 +188,19 @@ def converted(
     name: str, values: object, what: str = "a number, a range or an array of numbers"
 ) -> NDArray[Any]:
     """Return `values` as NumPy makes an array of them."""
-    refuse_masked(name, values)
     if type(values).__name__ == "Frequencies":  # whose module needs this one
         msg = (
             f"{name} must be {what}, got {type(values).__name__}, which are given as frequencies=; "
             "their numbers are their radians"
         )
         raise TypeError(msg)
+    refuse_what_is_lost(name, values)
     try:
         array = np.asanyarray(values)
     except (RuntimeError, TypeError, ValueError) as error:  # the first two of tensors
         msg = f"{name} must be {what}: {error}"
         raise (ValueError if isinstance(error, ValueError) else TypeError)(msg) from None
-    refuse_masked(name, array)  # of what turns itself into an array
+    refuse_what_is_lost(name, array)  # of what turns itself into an array
     if array.dtype.kind == "O" and not array.ndim and type(values) is not int:
         msg = f"{name} must be {what}, got {_options.shown(values)}"
         raise TypeError(msg)
@@ -235,26 +235,42 @@ def integers_of_any_size(name: str, values: object, what: str) -> NDArray[Any]:
     return array
 
 
-def refuse_masked(name: str, values: object) -> None:
-    """Refuse a masked array, of which NumPy would take what is masked too, and lists with one."""
-    masked = sys.modules.get("numpy.ma")  # loaded by whoever has such arrays
-    if masked is None or type(values) is np.ndarray:
+def refuse_what_is_lost(name: str, values: object) -> None:
+    """Refuse what NumPy would not keep of an array or a list.
+
+    That is the mask of a masked array, the attention factor of Frequencies in a list, and that
+    booleans beside numbers are none.
+    """
+    if type(values) is np.ndarray:
         return
+    masked = sys.modules.get("numpy.ma")  # loaded by whoever has such arrays
     level = values if isinstance(values, (list, tuple)) else [values]
     for _ in range(MOST_AXES):  # NumPy refuses lists that are deeper
         kinds = set(map(type, level))
         others = kinds - _PLAIN_KINDS - {list, tuple}
         # What stands for an array of Dask's is of the kind of its chunks.
         stand_ins = (getattr(x, "_meta", x) for x in level if type(x) in others) if others else ()
-        if any(isinstance(x, masked.MaskedArray) for x in stand_ins):
+        if masked and any(isinstance(x, masked.MaskedArray) for x in stand_ins):
             msg = f"{name} must not be a masked array, whose mask would be lost"
             raise TypeError(msg)
+        if any(kind.__name__ == "Frequencies" for kind in others):
+            msg = f"{name} must hold no Frequencies, whose numbers are their radians"
+            raise TypeError(msg)
+        _refuse_mixed_booleans(name, kinds)
         if not any(issubclass(kind, (list, tuple)) for kind in kinds):
             return
         lists = [value for value in level if isinstance(value, (list, tuple))]
-        if set(map(type, chain.from_iterable(lists))) <= _PLAIN_KINDS:
+        if (found := set(map(type, chain.from_iterable(lists)))) <= _PLAIN_KINDS:
+            _refuse_mixed_booleans(name, found)
             return
         level = list(chain.from_iterable(lists))
+
+
+def _refuse_mixed_booleans(name: str, kinds: set[type]) -> None:
+    booleans = {bool, np.bool_}
+    if kinds & booleans and kinds & {int, float, np.float64, np.float32, np.int64}:
+        msg = f"{name} must not mix booleans with numbers"
+        raise TypeError(msg)
 
 
 def finite_reals(name: str, values: ArrayLike) -> NDArray[Any]:

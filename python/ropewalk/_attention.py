@@ -327,7 +327,8 @@ class AttentionStages:
     weights: NDArray[Any]
     """the softmax of those, 0 where masked"""
     lse: NDArray[np.float64]
-    """the logarithm of the sum of exponentials, sinks included, (..., query length)"""
+    """the logarithm of the sum of exponentials, sinks included, (..., query length); NaN where
+    a logit is NaN or +inf"""
     output: NDArray[Any]
     """weights times values, (..., query length, value dim)"""
 
@@ -451,7 +452,8 @@ def attention_with_lse(
     -------
     output : ndarray of shape (..., query length, value dim)
     lse : ndarray of float64 of shape (..., query length)
-        Natural logarithm. -inf for a query that sees no key; with sinks it includes the sink.
+        Natural logarithm. -inf for a query that sees no key; with sinks it includes the sink. NaN
+        where a logit is NaN or +inf, whose weights are too.
 
     Raises
     ------

@@ -305,8 +305,8 @@ def _text_and_family(config: Any) -> tuple[Mapping[str, Any], dict[str, Any]]:
         family["pairing"] = pairing
     if "pairing" not in family:
         msg = (
-            f"model_type {model_type!r} is not known, so neither is its pairing; "
-            "a key rope_interleave, true or false, can say it"
+            f"model_type {model_type!r} is not known, so neither is its pairing, if it "
+            "rotates at all; a key rope_interleave, true or false, can say it"
         )
         raise ValueError(msg)
     _refuse_unread(text, family)

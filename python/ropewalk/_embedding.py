@@ -141,7 +141,7 @@ def similarity(a: ArrayLike, b: ArrayLike, /, *, measure: Measure = "cosine") ->
     ValueError
         If vectors are not equally long, axes do not broadcast, or `measure` is none of those above.
     TypeError
-        If `a` or `b` holds no numbers, or one is float16 and the other bfloat16.
+        If `a` or `b` holds no numbers.
 
     See Also
     --------
@@ -205,7 +205,7 @@ def similarity(a: ArrayLike, b: ArrayLike, /, *, measure: Measure = "cosine") ->
             result = np.clip(np.vecdot(first, second) / np.sqrt(squares), -1, 1)
         else:
             result = _distances(first, second)
-        return _conversions.in_dtype(np.asarray(result), dtype)
+        return _conversions.in_dtype(np.asarray(result, order="C"), dtype)
 
 
 def _distances(first: NDArray[Any], second: NDArray[Any]) -> NDArray[Any]:

@@ -238,10 +238,13 @@ def sinusoidal_encoding(
         If an argument is out of the range above, `base` and `frequencies` are both given, `out`
         does not fit, or the result is larger than any memory.
     TypeError
-        If `positions` are complex or no numbers, `dim` is missing or no integer, `frequencies` are
-        no `Frequencies`, `dtype` is not one of those named, or `out` is no array.
+        If `positions` are complex or no numbers, `dim` is missing or no integer, `base` is no real
+        number, `frequencies` are no `Frequencies`, `dtype` is not one of those named, or `out` is
+        no array.
     ImportError
         If `dtype` is "bfloat16" and ml_dtypes is not installed.
+    MemoryError
+        If there is no memory for the result.
 
     See Also
     --------
@@ -413,8 +416,8 @@ def position_kernel(
     ValueError
         If an argument is out of its range, or `base` and `frequencies` are both given.
     TypeError
-        If `offsets` are complex or no numbers, `dim` is missing or no integer, or `frequencies` are
-        no `Frequencies`.
+        If `offsets` are complex or no numbers, `dim` is missing or no integer, `base` is no real
+        number, or `frequencies` are no `Frequencies`.
 
     See Also
     --------
@@ -491,6 +494,8 @@ def grid_positions(
         named, or the result is larger than any memory.
     TypeError
         If `shape` is no sequence of integers.
+    MemoryError
+        If there is no memory for the result.
 
     See Also
     --------

@@ -200,7 +200,8 @@ def multi_head_attention(
     **options
         `causal`, `offset`, `window`, `mask`, `bias`, `slopes`, `key_lengths`, `scale`, `softcap`,
         `sinks` and `precision`, as in `attention`, whose arrays here have shape
-        (..., heads, length, dim).
+        (..., heads, length, dim). With `rotary` an `offset` has the leading axes of `query`, unless
+        `positions` are given.
 
     Returns
     -------
@@ -495,7 +496,7 @@ def first_positions(offset: ArrayLike, heads: tuple[int, ...]) -> NDArray[np.int
     """
     first = _arrays.offsets(offset)
     leading = heads[:-3] or (1,)  # as attention has it
-    _arrays.check_broadcast("offset", first.shape, leading, "the axes before those of heads")
+    _arrays.check_broadcast("offset", first.shape, leading, "the leading axes of the query")
     last = int(first.max(initial=-LARGEST_POSITION)) + max(heads[-2] - 1, 0)
     if last > LARGEST_POSITION:
         msg = f"offset must leave the last query a position of at most 2**53, got {last} for it"

@@ -86,11 +86,16 @@ def _number(name: str, value: object) -> float:
         return math.inf if number > 0 else -math.inf
 
 
+def _found(number: float, value: object) -> str:
+    """Return what a message says of a number: an integer may be larger than any float."""
+    return shown(value) if math.isinf(number) and isinstance(value, int) else repr(number)
+
+
 def finite_number(name: str, value: object) -> float:
     """Return `value` as a finite float."""
     number = _number(name, value)
     if not math.isfinite(number):
-        msg = f"{name} must be finite, got {number!r}"
+        msg = f"{name} must be finite, got {_found(number, value)}"
         raise ValueError(msg)
     return number
 
@@ -99,7 +104,7 @@ def positive_number(name: str, value: object) -> float:
     """Return `value` as a finite float above 0."""
     number = _number(name, value)
     if not 0 < number < math.inf:
-        msg = f"{name} must be positive and finite, got {number!r}"
+        msg = f"{name} must be positive and finite, got {_found(number, value)}"
         raise ValueError(msg)
     return number
 

@@ -117,7 +117,7 @@ def _checked_out(out: object, shape: tuple[int, ...], dtype: np.dtype[Any]) -> N
     if not isinstance(out, np.ndarray):
         msg = f"out must be a NumPy array, got {type(out).__name__}"
         raise TypeError(msg)
-    _arrays.refuse_masked("out", out)
+    _arrays.refuse_what_is_lost("out", out)
     if out.shape != shape:
         msg = f"out must have shape {shape}, got {out.shape}"
         raise ValueError(msg)

@@ -67,8 +67,8 @@ def rotary_tables(
         If an argument is out of the range above, `base` and `frequencies` are both given, or a
         result is larger than any memory.
     TypeError
-        If `positions` are complex or no numbers, `dim` is missing or no integer, `frequencies` are
-        no `Frequencies`, or `dtype` is not one of those named.
+        If `positions` are complex or no numbers, `dim` is missing or no integer, `base` is no real
+        number, `frequencies` are no `Frequencies`, or `dtype` is not one of those named.
     ImportError
         If `dtype` is "bfloat16" and ml_dtypes is not installed.
 
@@ -188,8 +188,8 @@ def rotate(
         If shapes do not fit, an argument is out of the range above, `base` and `frequencies` are
         both given, or `out` does not fit or shares part of the memory of another argument.
     TypeError
-        If `x` or `positions` are complex or no numbers, `rotary_dim` is no integer, `inverse` no
-        boolean, `frequencies` are no `Frequencies`, or `out` is no array.
+        If `x` or `positions` are complex or no numbers, `base` is no real number, `rotary_dim` no
+        integer, `inverse` no boolean, `frequencies` are no `Frequencies`, or `out` is no array.
 
     See Also
     --------

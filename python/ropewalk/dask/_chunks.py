@@ -17,7 +17,7 @@ Labels = list[str]
 
 def in_chunks(name: str, x: da.Array | ArrayLike) -> da.Array:
     """Return a Dask array whose chunks have known sizes."""
-    _arrays.refuse_masked(name, x)
+    _arrays.refuse_what_is_lost(name, x)
     try:
         array = da.asarray(x)
         unknown = np.isnan(array.shape).any()

@@ -68,8 +68,8 @@ def axial(
         If an argument is out of the range above, the pairs cannot be split evenly, `sections` do
         not fit, or a frequency leaves the range from 2**-100 to 2**60 turns per position.
     TypeError
-        If `dim`, `axes` or a section is not an integer, `base` not a real number, or `turns` not a
-        boolean.
+        If `dim`, `axes` or a section is not an integer, `sections` not a sequence, `base` not a
+        real number, or `turns` not a boolean.
 
     See Also
     --------

@@ -122,8 +122,9 @@ def unseen_phase(
 
     Notes
     -----
-    Position interpolation by ``length / trained_length`` brings all shares to 0. YaRN does too,
-    since it leaves only those pairs alone that have made whole turns; NTK leaves a few angles new.
+    Position interpolation by ``length / trained_length`` brings all shares to 0, but for rounding.
+    YaRN does too, since it leaves only those pairs alone that have made whole turns; NTK leaves a
+    few angles new.
 
     References
     ----------

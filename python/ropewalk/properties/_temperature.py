@@ -58,7 +58,8 @@ def entropy(weights: ArrayLike, /) -> NDArray[np.float64]:
 @np.errstate(under="ignore")
 def _entropy(weights: NDArray[Any]) -> NDArray[np.float64]:
     w = weights.astype(np.float64)
-    return np.asarray(0.0 - (w * np.log(np.where(w > 0, w, 1.0))).sum(axis=-1))
+    sums = (w * np.log(np.where(w > 0, w, 1.0))).sum(axis=-1)
+    return np.asarray(0.0 - sums, order="C")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -49,7 +49,8 @@ def permutation_equivariance(
         If `x` has not two dimensions, is empty or not finite, `encoding` has another shape, or
         `seed` is negative.
     TypeError
-        If `x` or `encoding` are no such numbers, or `seed` is neither an integer nor a generator.
+        If `x` or `encoding` are no such numbers, `causal` is no boolean, or `seed` is neither an
+        integer nor a generator.
 
     See Also
     --------
@@ -122,7 +123,7 @@ def identical_tokens(
         If `x` has not two dimensions, is empty or not finite, or all its tokens differ, or
         `encoding` has another shape.
     TypeError
-        If `x` or `encoding` are no such numbers.
+        If `x` or `encoding` are no such numbers, or `causal` is no boolean.
 
     See Also
     --------
