@@ -229,7 +229,7 @@ def says_of_what(name: str, message: str) -> bool:
     """Tell whether a message names an argument, or the result that would be too large."""
     names = {parameter.name for parameter in parameters(FUNCTIONS[name])}
     names |= NAMED_OTHERWISE.get(name, set())
-    if "too large" in message:
+    if "too large" in message or "larger than any memory" in message:
         names.add("result")
     said = re.findall(r"\w+", message)
     if said[0] not in names:
