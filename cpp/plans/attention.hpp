@@ -47,6 +47,9 @@ inline constexpr std::int64_t unlimited = std::numeric_limits<std::int64_t>::max
 // `weights` is needed for all others.
 struct Stages {
     void *scores = nullptr, *capped = nullptr, *biased = nullptr, *weights = nullptr;
+
+    // Whether keys are met that nobody sees; their weights are 0.
+    bool show_hidden() const { return scores || capped || biased; }
 };
 
 // What is computed with: float32, or float64 for data of that type; float64 whatever the type; or

@@ -20,7 +20,7 @@ class TileLogits {
     // need not meet it, unless stages show it. Puts side by side what they say of its keys.
     bool hides_all(Interval block) const {
         const std::int64_t keys = block.end - block.begin;
-        const bool shows_all = a_.stages.weights != nullptr;
+        const bool shows_all = a_.stages.show_hidden();
         if (a_.mask.lie_apart())
             gather(a_.mask, &Stretch<T>::mask, block, room_.gathered_masks);
         if (!shows_all && a_.mask.data != nullptr && !any<false>(masks(block), hidden_byte, keys))

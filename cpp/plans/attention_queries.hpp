@@ -132,7 +132,7 @@ class TileQueries {
                 ends_[vector] = most.end;
             }
         }
-        if (a_.stages.weights != nullptr) { // stages show what is masked too
+        if (a_.stages.show_hidden()) {
             std::fill_n(ends_, most_vectors, a_.keys);
             std::fill_n(half_ends_, most_vectors, a_.keys);
             return {0, a_.keys};

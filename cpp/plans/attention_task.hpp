@@ -63,7 +63,7 @@ class TileTask {
 
     // A block, the next one of those that are accumulated together.
     void score(Interval block, bool fetches) {
-        if (logits_.hides_all(block))
+        if (hides_all(block))
             return;
         tile_of(block, scored_);
         const Rows keys = rows(keys_, a_.dim, block, room_.keys, converts_keys_);
@@ -87,7 +87,7 @@ class TileTask {
     // then some of its keys at a time, from one of its places on, are scored; then some of their
     // values added.
     bool begin(Interval block) {
-        if (block.begin >= block.end || logits_.hides_all(block))
+        if (block.begin >= block.end || hides_all(block))
             return false;
         room_.scored[scored_++] = {
             block, {}, rows(values_, a_.value_dim, block, room_.values, converts_)};
@@ -130,8 +130,7 @@ class TileTask {
         if (a_.output != nullptr && !written_)
             write_output(nullptr);
         if (a_.lse != nullptr || a_.stages.weights != nullptr)
-            for (std::int64_t i = 0; i < queries_.count(); ++i)
-                finish(i);
+            queries_.each([this](const Stretch<T>& of, std::int64_t i) { finish(of, i); });
     }
 
     void leave(double* partial) const {
@@ -225,6 +224,16 @@ class TileTask {
         tile_.logits = room_.logits + scored * block_keys * tiling_.most();
         tile_.largest = room_.largest + scored * tiling_.most();
         tile_.smallest = room_.smallest + scored * tiling_.most();
+    }
+
+    // Whether nobody sees a key of the block, whose logits are not computed then.
+    bool hides_all(Interval block) const {
+        if (!logits_.hides_all(block))
+            return false;
+        if (a_.stages.weights != nullptr)
+            for (std::int64_t i = 0; i < queries_.count(); ++i)
+                std::fill_n(weights_of(i) + block.begin, block.end - block.begin, -infinity);
+        return true;
     }
 
     // What comes between the products of a block and their weights. Returns its keys that some
@@ -343,21 +352,28 @@ class TileTask {
         written_ = true;
     }
 
-    void finish(std::int64_t i) const {
+    T* weights_of(std::int64_t i) const {
+        return static_cast<T*>(a_.stages.weights) + row_in(i, a_.keys);
+    }
+
+    void finish(const Stretch<T>& of, std::int64_t i) const {
         const double sum = room_.sum[i];
         const T maximum = room_.maximum[i];
         if (a_.lse != nullptr)
             a_.lse[row_in(i, 1)] = static_cast<double>(maximum) + tiling_.kernels().logarithm(sum);
         if (a_.stages.weights != nullptr) {
-            T* const weights = static_cast<T*>(a_.stages.weights) + row_in(i, a_.keys);
+            T* const weights = weights_of(i);
             const T* const logits =
                 a_.stages.biased == nullptr
                     ? weights
                     : static_cast<const T*>(a_.stages.biased) + row_in(i, a_.keys);
-            if (sum == 0)
-                std::fill_n(weights, a_.keys, T{0});
-            else
-                tiling_.kernel().weights_of_row(logits, a_.keys, maximum, sum, weights);
+            Interval seen = tiling_.seen(of, i);
+            if (sum == 0 || seen.begin >= seen.end)
+                seen = {0, 0};
+            std::fill(weights, weights + seen.begin, T{0});
+            tiling_.kernel().weights_of_row(logits + seen.begin, seen.end - seen.begin, maximum,
+                                            sum, weights + seen.begin);
+            std::fill(weights + seen.end, weights + a_.keys, T{0});
         }
     }
 

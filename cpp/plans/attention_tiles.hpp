@@ -257,8 +257,8 @@ class Tiling {
     }
     // What some query of a group may see, from the first one of each head to the last one.
     Interval seen_by_group(std::int64_t group) const {
-        if (a_.stages.weights != nullptr)
-            return {0, a_.keys}; // stages show what is masked too
+        if (a_.stages.show_hidden())
+            return {0, a_.keys};
         Interval all{a_.keys, 0};
         for (std::int64_t index = group * heads_; index < (group + 1) * heads_; ++index) {
             const std::int64_t keys = value_of(a_.key_lengths, index, a_.keys);
