@@ -701,8 +701,14 @@ def test_results_are_written_in_the_order_of_their_axes(
 ) -> None:
     x = rows((30, 40, 50), "float32")
     out = lying(axes, np.zeros_like(x))
+    by_the_core = _results._filled_in_its_order(out, x)
+    assert by_the_core == (axes[-1] != 2)  # else rows lie side by side
+    assert_same_bits(out, x if by_the_core else np.zeros_like(x))
     assert by_threads(threads, lambda: rw.softmax(x, out=out)) is out
     assert_same_bits(out, rw.softmax(x))
     part = np.zeros((60, 50, 40), np.float32)[::2].swapaxes(1, 2)  # with gaps
     rw.softmax(x, out=part)
     assert_same_bits(part, out)
+    table = lying((1, 0), np.zeros((500, 64)))
+    by_threads(threads, lambda: rw.sinusoidal_encoding(range(500), 64, out=table))
+    assert_same_bits(table, rw.sinusoidal_encoding(range(500), 64))

@@ -63,7 +63,15 @@ def test_lists_hold_no_frequencies(name: str) -> None:
 @pytest.mark.parametrize("name", TAKEN_FOR)
 @pytest.mark.parametrize(
     "mixed",
-    [[True, 2], [0.5, False], ([1, 2], [True, 3]), [[True], [2.0]], [np.True_, 2]],
+    [
+        [True, 2],
+        [0.5, False],
+        ([1, 2], [True, 3]),
+        [[True], [2.0]],
+        [np.True_, 2],
+        [True, np.int32(2)],
+        [True, np.float16(2)],
+    ],
     ids=repr,
 )
 def test_lists_do_not_mix_booleans_with_numbers(name: str, mixed: Any) -> None:

@@ -188,8 +188,10 @@ Angle TurnSum::angle() const {
 }
 
 LeadingTurns leading_turns_of_small(Position position, const Frequency& frequency) {
-    std::uint64_t words[6], carry = 0; // two's complement, the point behind bit 256 + shift
-    for (int i = 1; i < 5; ++i) {      // the first makes less than 2^117, and 2^128 is the last bit
+    // Two's complement, the point behind bit 256 + shift. The first word of the frequency makes
+    // less than 2^117, and the last bit that counts is 2^192 or a higher one.
+    std::uint64_t words[6], carry = 0;
+    for (int i = 1; i < 5; ++i) {
         const Wide sum = Wide{position.magnitude} * frequency.words[i] + carry;
         words[i] = static_cast<std::uint64_t>(sum);
         carry = static_cast<std::uint64_t>(sum >> 64);

@@ -63,7 +63,7 @@ class TileTask {
 
     // A block, the next one of those that are accumulated together.
     void score(Interval block, bool fetches) {
-        if (hides_all(block))
+        if (passes_over(block))
             return;
         tile_of(block, scored_);
         const Rows keys = rows(keys_, a_.dim, block, room_.keys, converts_keys_);
@@ -87,7 +87,7 @@ class TileTask {
     // then some of its keys at a time, from one of its places on, are scored; then some of their
     // values added.
     bool begin(Interval block) {
-        if (block.begin >= block.end || hides_all(block))
+        if (block.begin >= block.end || passes_over(block))
             return false;
         room_.scored[scored_++] = {
             block, {}, rows(values_, a_.value_dim, block, room_.values, converts_)};
@@ -226,8 +226,9 @@ class TileTask {
         tile_.smallest = room_.smallest + scored * tiling_.most();
     }
 
-    // Whether nobody sees a key of the block, whose logits are not computed then.
-    bool hides_all(Interval block) const {
+    // A block of which nobody sees a key, whose logits need not be computed; says whether it is
+    // one.
+    bool passes_over(Interval block) const {
         if (!logits_.hides_all(block))
             return false;
         if (a_.stages.weights != nullptr)

@@ -69,15 +69,20 @@ Filling Filling::shifted(int by) const {
 void Filling::prepare(bool in_stretches) const {
     if (in_stretches)
         grouped->unit_rows(precision());
-    else if (positions.reals == nullptr)
+    else if (factor == 1.0 && positions.reals == nullptr)
         grouped->expect(positions.count, precision());
 }
 
 void Filling::fill_rows(std::int64_t begin, std::int64_t end, const Workspace& workspace) const {
     const std::int64_t stride = GroupedFrequencies::group_doubles(precision());
     double* const values = workspace.row();
+    const bool may_have_digits = factor == 1.0 && shift == 0 && positions.axes == 1;
+    const auto has_digits = [&](std::int64_t row) {
+        return may_have_digits &&
+               grouped->evaluate_by_digits(positions.at(row), precision(), values);
+    };
     for (std::int64_t row = begin; row < end; ++row) {
-        if (!is_origin(row)) // whose values need not be evaluated
+        if (!is_origin(row) && !has_digits(row)) // the values of the first need not be evaluated
             grouped->evaluate(positions, row, precision(), factor, values);
         fill_row(values, stride, row, Stores::cached);
     }

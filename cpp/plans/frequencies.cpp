@@ -39,8 +39,6 @@ GroupedFrequencies::GroupedFrequencies(const Kernels& kernels, const std::vector
 
 void GroupedFrequencies::evaluate(const Positions& positions, std::int64_t index,
                                   Precision precision, double factor, double* row) const {
-    if (factor == 1.0 && axes_ == 1 && evaluate_by_digits(positions.at(index), precision, row))
-        return;
     // Many groups a call, so that the processor can work at several at a time.
     std::uint64_t high[most_evaluated], low[most_evaluated];
     const std::int64_t per_lane = group_doubles(precision) / group_pairs;

@@ -64,9 +64,12 @@ class GroupedFrequencies {
     // next position, where there is one.
     void evaluate(const Positions& positions, std::int64_t index, Precision precision,
                   double factor, double* row) const;
-    // To be called before so many rows are evaluated at integers: where they and those before them
-    // are worth it, positions are three digits from then on, whose kept rows turn each other.
+    // To be called before so many rows are evaluated at integers on one axis: where they and those
+    // before them are worth it, the rows of three digits are kept, which turn each other.
     void expect(std::int64_t rows, Precision precision) const;
+    // The row of a position by its digits, without a factor; whether that could be done. It is a
+    // product of three, as deep as others may be: nothing is to be turned by it.
+    bool evaluate_by_digits(Position position, Precision precision, double* row) const;
     // The same of the only pair, at `count` positions from that index on: lanes are positions.
     static constexpr std::int64_t most_evaluated = 256;
     void evaluate_pair(const Positions& positions, std::int64_t index, std::int64_t count,
@@ -79,15 +82,13 @@ class GroupedFrequencies {
     static constexpr int super_blocks = 32;
     static constexpr std::int64_t super_rows = std::int64_t{super_blocks} * block_rows;
     Rows rows(std::int64_t step, Precision precision) const;
-    // Those of step 1, made once.
+    // Those of step 1, kept.
     const Rows& unit_rows(Precision precision) const;
 
   private:
     static constexpr int digit_bits = 7;
     static constexpr std::int64_t digits = 3, digit_rows = std::int64_t{1} << digit_bits;
     Scratch rows_of_digits(Precision precision) const;
-    // Whether it could be done so.
-    bool evaluate_by_digits(Position position, Precision precision, double* row) const;
     void evaluate_turns(const std::uint64_t* high, const std::uint64_t* low, std::int64_t groups,
                         Precision precision, double factor, double* row) const;
 
@@ -110,7 +111,7 @@ class Frequencies {
     std::int64_t pairs() const { return pairs_; }
     // The pairs before the trailing ones that stand still on every axis.
     std::int64_t moving_pairs() const { return moving_pairs_; }
-    // Of the moving pairs. Made once each.
+    // Of the moving pairs, kept.
     const GroupedFrequencies& grouped(int shift) const;
     // What turns when all axes have the same position: the sums over the axes.
     const Frequencies& diagonal() const;
@@ -124,7 +125,7 @@ class Frequencies {
 
     Angle angle(const Positions& positions, std::int64_t row, std::int64_t pair) const;
 
-    // The rows of the first positions in some layout, made once by fill(), which returns them.
+    // The rows of the first positions in some layout, kept once fill() has returned them.
     // Those of several numbers of positions are kept, which are known by their place among these,
     // `size`.
     static constexpr int first_sizes = 4;

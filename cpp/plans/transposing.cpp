@@ -1,7 +1,6 @@
 #include "plans/transposing.hpp"
 
 #include <algorithm>
-#include <functional>
 
 #include "plans/memory.hpp"
 #include "plans/pool.hpp"
@@ -22,20 +21,20 @@ Transposing::Transposing(Type type, const std::vector<std::int64_t>& shape,
             axes_.push_back({shape[i], strides[i], y_stride});
         y_stride *= shape[i];
     }
+    for (std::size_t i = axes_.size(); i-- > 1;)
+        if (axes_[i].x_stride == 1)
+            side_by_side_ = i;
 }
 
 bool Transposing::fits() const {
-    return axes_.size() > 1 &&
-           std::any_of(axes_.begin() + 1, axes_.end(), std::mem_fn(&Axis::lies_side_by_side));
+    constexpr std::int64_t least = 64; // NumPy is faster with many small matrices
+    return side_by_side_ > 0 && axes_.front().size * axes_[side_by_side_].size >= least;
 }
 
 void Transposing::copy(const Kernels& kernels, const void* x, void* y, int threads) const {
-    std::vector<Axis> others = axes_;
-    const auto side_by_side =
-        std::find_if(others.begin() + 1, others.end(), std::mem_fn(&Axis::lies_side_by_side));
-    const Axis rows = others.front(), columns = *side_by_side;
-    others.erase(side_by_side);
-    others.erase(others.begin());
+    const Axis rows = axes_.front(), columns = axes_[side_by_side_];
+    std::vector<Axis> others(axes_.begin() + 1, axes_.end());
+    others.erase(others.begin() + static_cast<std::ptrdiff_t>(side_by_side_) - 1);
 
     // What a task writes fits the second cache, and it reads some lines of each row.
     constexpr std::int64_t near = std::int64_t{1} << 17, most_rows = 1024, fewest_columns = 64;
@@ -45,11 +44,12 @@ void Transposing::copy(const Kernels& kernels, const void* x, void* y, int threa
                  fewest_columns);
     // The last of them has the rest: kernels take longer where there are few.
     const std::int64_t row_parts = std::max<std::int64_t>(rows.size / most_rows, 1);
-    // The first of them has what lies before a cache line of the first row: columns lie in lines
-    // then where all rows begin alike.
+    // The first of them has what lies before a cache line of the first row, if anything: columns
+    // lie in lines then where all rows begin alike.
     const auto past_line = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(x) % 64);
     const std::int64_t before = std::min((64 - past_line) % 64 / bytes, columns.size);
-    const std::int64_t column_parts = 1 + ceil_div(columns.size - before, most_columns);
+    const std::int64_t first_parts = before > 0 ? 1 : 0;
+    const std::int64_t column_parts = first_parts + ceil_div(columns.size - before, most_columns);
     std::int64_t tasks = row_parts * column_parts, elements = rows.size * columns.size;
     for (const Axis& axis : others) {
         tasks *= axis.size;
@@ -60,12 +60,12 @@ void Transposing::copy(const Kernels& kernels, const void* x, void* y, int threa
     const auto run = [&](std::int64_t index, int) {
         const std::int64_t row = index % row_parts * most_rows;
         const bool last = index % row_parts == row_parts - 1;
-        const std::int64_t column_part = index / row_parts % column_parts;
-        const std::int64_t column = column_part > 0 ? before + (column_part - 1) * most_columns : 0;
+        const std::int64_t column_part = index / row_parts % column_parts - first_parts;
+        const std::int64_t column = column_part < 0 ? 0 : before + column_part * most_columns;
         const std::int64_t end =
-            column_part > 0 ? std::min(column + most_columns, columns.size) : before;
+            column_part < 0 ? before : std::min(column + most_columns, columns.size);
         std::int64_t from = row * rows.x_stride + column;
-        std::int64_t to = row * rows.y_stride + column * columns.y_stride;
+        std::int64_t to = row + column * columns.y_stride;
         std::int64_t rest = index / row_parts / column_parts;
         for (const Axis& axis : others) {
             from += rest % axis.size * axis.x_stride;

@@ -1,6 +1,7 @@
 // Arrays whose elements lie side by side along another axis than the last, copied in order.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -14,7 +15,7 @@ class Transposing {
     Transposing(Type type, const std::vector<std::int64_t>& shape,
                 const std::vector<std::int64_t>& strides);
 
-    // Whether there is such an axis.
+    // Whether there is such an axis, and enough along it and the last one.
     bool fits() const;
     // y = x, without gaps, where it fits.
     void copy(const Kernels& kernels, const void* x, void* y, int threads) const;
@@ -22,13 +23,13 @@ class Transposing {
   private:
     struct Axis {
         std::int64_t size, x_stride, y_stride;
-        bool lies_side_by_side() const { return x_stride == 1; }
     };
 
     Type type_;
     // From the last on: of more than one element, and where axes follow each other in both arrays
     // all of them as one.
     std::vector<Axis> axes_;
+    std::size_t side_by_side_ = 0; // that along which elements of x lie so, 0 for none
 };
 
 } // namespace ropewalk

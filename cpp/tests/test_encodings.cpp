@@ -180,10 +180,11 @@ void add_block_errors(const Kernels& kernels, std::mt19937_64& random, double fa
             }
         }
         frequencies.expect(1 << 20, precision);
-        for (int repeat = 0; repeat < 8; ++repeat) {
-            const auto position = static_cast<std::int64_t>(random() >> 43); // of three digits
-            frequencies.evaluate({1, position}, 0, precision, factor, turned.data());
-            widen(errors.row[!plain], turned, position);
+        for (int repeat = 0; repeat < 8 && factor == 1.0; ++repeat) {
+            const Positions of_three{1, static_cast<std::int64_t>(random() >> 43)};
+            if (!frequencies.evaluate_by_digits(of_three.at(0), precision, turned.data()))
+                errors.row[!plain] = HUGE_VAL;
+            widen(errors.row[!plain], turned, of_three.first);
         }
     }
 }

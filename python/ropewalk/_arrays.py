@@ -149,7 +149,7 @@ def positions(
 
 def rounded_integer(values: object, array: NDArray[Any]) -> int | None:
     """Return an integer beyond 2**53 of a list of which NumPy made floats, None without any."""
-    if not isinstance(values, (list, tuple)) or array.dtype.kind != "f":
+    if not isinstance(values, (list, tuple)) or array.dtype != np.float64:
         return None
     beyond = np.abs(array) >= LARGEST_POSITION
     for value in np.array(values, object)[beyond] if beyond.any() else ():
@@ -267,8 +267,8 @@ def refuse_what_is_lost(name: str, values: object) -> None:
 
 
 def _refuse_mixed_booleans(name: str, kinds: set[type]) -> None:
-    booleans = {bool, np.bool_}
-    if kinds & booleans and kinds & {int, float, np.float64, np.float32, np.int64}:
+    numbers = (kind for kind in kinds if issubclass(kind, (int, float, np.number)))
+    if kinds & {bool, np.bool_} and any(kind is not bool for kind in numbers):
         msg = f"{name} must not mix booleans with numbers"
         raise TypeError(msg)
 

@@ -134,7 +134,8 @@ def similarity(a: ArrayLike, b: ArrayLike, /, *, measure: Measure = "cosine") ->
     Returns
     -------
     ndarray of shape (...)
-        Without the last axis, in the dtype of the data: that of `a` and `b`, float64 for integers.
+        Without the last axis, in the dtype of the data: that of `a` and `b`, float64 for integers,
+        float32 for both half types together.
 
     Raises
     ------

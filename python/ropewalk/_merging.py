@@ -37,7 +37,8 @@ def merge_attention(
     Returns
     -------
     output : ndarray of shape (..., query length, value dim)
-        Of the dtype of the outputs; `out` where that is given.
+        Of the dtype of the outputs, float32 for both half types together; `out` where that is
+        given.
     lse : ndarray of float64 of shape (..., query length)
         With these the result can be merged again, in any order and tree.
 

@@ -206,7 +206,7 @@ def multi_head_attention(
     Returns
     -------
     ndarray of shape (..., query length, columns of the output weight)
-        Of the dtype that data and weights have together by `numpy.result_type`.
+        Of the dtype that data and weights have together, as in `attention`.
 
     Raises
     ------

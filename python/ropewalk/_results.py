@@ -1,4 +1,4 @@
-"""Results: their dtype, new memory for them, or `out` once it is known to fit."""
+"""Results: their dtype, new memory for them, or `out` once it fits; and arrays in C order."""
 
 from __future__ import annotations
 
